@@ -1,0 +1,13 @@
+# allm_bench: Google Benchmark, with its usual flags.
+
+file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cpp")
+if(sources)
+  add_executable(allm_bench ${sources})
+  set_target_properties(allm_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+  target_include_directories(allm_bench PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
+  target_compile_definitions(allm_bench PRIVATE ALLM_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(allm_bench PRIVATE
+    allm_lib simdjson::simdjson PkgConfig::RE2 fmt::fmt benchmark::benchmark_main benchmark::benchmark Threads::Threads
+    allm_flags)
+  allm_use_pch(allm_bench)
+endif()

@@ -1,0 +1,22 @@
+# cmake --install: headers, library, the package `allm` for find_package, the command and its man page.
+
+include(CMakePackageConfigHelpers)
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/allm")
+
+install(TARGETS allm_lib EXPORT allmTargets ARCHIVE LIBRARY FILE_SET HEADERS)
+install(EXPORT allmTargets NAMESPACE allm:: DESTINATION "${package_dir}")
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/allmConfig.cmake.in"
+  "${PROJECT_BINARY_DIR}/allmConfig.cmake" INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/allmConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/allmConfig.cmake" "${PROJECT_BINARY_DIR}/allmConfigVersion.cmake"
+  DESTINATION "${package_dir}")
+
+if(TARGET allm_cli)
+  install(TARGETS allm_cli RUNTIME)
+endif()
+if(EXISTS "${PROJECT_SOURCE_DIR}/man/allm.1")
+  install(FILES "${PROJECT_SOURCE_DIR}/man/allm.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+endif()
+if(EXISTS "${PROJECT_SOURCE_DIR}/LICENSE")
+  install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+endif()

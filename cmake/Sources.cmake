@@ -1,0 +1,32 @@
+# Finds the sources. A new file is picked up by the next build; no list has to be edited.
+
+file(GLOB ALLM_PUBLIC_HEADERS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/allm/*.hpp")
+file(GLOB_RECURSE allm_all_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp")
+
+set(ALLM_LIB_SOURCES "")
+set(ALLM_CLI_SOURCES "")
+set(ALLM_CLI_MAIN "")
+set(ALLM_TEST_LAYERS "")  # each with ALLM_TEST_SOURCES_<layer>
+foreach(source IN LISTS allm_all_sources)
+  file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}/src" "${source}")
+  if(NOT path MATCHES "^([^/]+)/")
+    message(FATAL_ERROR "src/${path} is in no layer's folder")
+  endif()
+  set(layer "${CMAKE_MATCH_1}")
+  if(path MATCHES "_test\\.cpp$")
+    list(APPEND ALLM_TEST_LAYERS ${layer})
+    list(APPEND ALLM_TEST_SOURCES_${layer} "${source}")
+  elseif(path STREQUAL "cli/main.cpp")
+    set(ALLM_CLI_MAIN "${source}")
+  elseif(layer STREQUAL "cli")
+    list(APPEND ALLM_CLI_SOURCES "${source}")
+  else()
+    list(APPEND ALLM_LIB_SOURCES "${source}")
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES ALLM_TEST_LAYERS)
+
+if(NOT ALLM_LIB_SOURCES)
+  file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/empty.cpp" CONTENT "// No sources yet.\n" @ONLY)
+  set(ALLM_LIB_SOURCES "${PROJECT_BINARY_DIR}/empty.cpp")
+endif()

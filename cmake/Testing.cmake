@@ -1,0 +1,72 @@
+# Unit tests (one executable and one ctest entry a layer), scenarios and examples.
+
+set(ALLM_TEST_ENVIRONMENT
+    "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1"
+    "UBSAN_OPTIONS=print_stacktrace=1"
+    "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1")
+
+# g++ 12's sanitizers cannot place their shadow memory when the kernel randomises addresses by more bits than they
+# know ("unexpected memory mapping"). Turn that off for the tests where we are allowed to.
+set(ALLM_TEST_RUNNER "")
+if(ALLM_SANITIZE)
+  find_program(ALLM_SETARCH setarch)
+  if(ALLM_SETARCH)
+    execute_process(COMMAND "${ALLM_SETARCH}" -R true RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+    if(status EQUAL 0)
+      set(ALLM_TEST_RUNNER "${ALLM_SETARCH}" -R)
+    endif()
+  endif()
+endif()
+
+# allm_add_test(<name> <seconds> <label> <command>...)
+function(allm_add_test name seconds label)
+  add_test(NAME ${name} COMMAND ${ALLM_TEST_RUNNER} ${ARGN} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+  set_tests_properties(${name} PROPERTIES
+    ENVIRONMENT "${ALLM_TEST_ENVIRONMENT}" TIMEOUT ${seconds} LABELS ${label})
+endfunction()
+
+function(allm_add_unit_test_executable target)
+  add_executable(${target} ${ARGN})
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
+  target_compile_definitions(${target} PRIVATE ALLM_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${target} PRIVATE
+    allm_lib simdjson::simdjson PkgConfig::RE2 fmt::fmt GTest::gmock_main GTest::gmock GTest::gtest rapidcheck
+    allm_flags)
+  allm_use_pch(${target})
+  allm_add_test(${target} 900 unit $<TARGET_FILE:${target}> --gtest_brief=1)
+endfunction()
+
+function(allm_add_unit_tests)
+  foreach(layer IN LISTS ALLM_TEST_LAYERS)
+    allm_add_unit_test_executable(allm_${layer}_test ${ALLM_TEST_SOURCES_${layer}})
+  endforeach()
+  if(TARGET allm_cli_test AND TARGET allm_cli_lib)
+    target_link_libraries(allm_cli_test PRIVATE allm_cli_lib)
+  endif()
+
+  # tests/: one executable of all *_test.cpp there, with the helpers beside them.
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*.cpp")
+  if(sources)
+    allm_add_unit_test_executable(allm_tests ${sources})
+  endif()
+endfunction()
+
+function(allm_add_scenario_test)
+  if(TARGET allm_cli AND IS_DIRECTORY "${PROJECT_SOURCE_DIR}/tests/scenarios")
+    allm_add_test(scenarios 900 scenario $<TARGET_FILE:allm_cli> scenario tests/scenarios)
+  endif()
+endfunction()
+
+function(allm_add_examples)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/[0-9]*_*.cpp")
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM name)
+    set(target example_${name})
+    add_executable(${target} "${source}")
+    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/examples")
+    target_link_libraries(${target} PRIVATE allm_lib Threads::Threads allm_flags)  # what a user links, no more
+    allm_use_pch(${target})
+    allm_add_test(${target} 120 example $<TARGET_FILE:${target}>)
+  endforeach()
+endfunction()

@@ -1,0 +1,41 @@
+// Adapters: how a model is reached. Implement one to bring your own model.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "allm/request.hpp"
+#include "allm/runtime.hpp"
+#include "allm/stream.hpp"
+
+namespace allm {
+
+// One model call, fully resolved: options over request over engine over default.
+struct AdapterCall {
+  Request request = {};           // tools without handlers; compact ones in short form
+  std::optional<ModelRef> model = std::nullopt;  // what to call; null if nobody named one
+  std::string request_id = {};
+  std::optional<std::string> session_id = std::nullopt;
+  // Everything else that call options and engine params say, by name. Never contains keys.
+  Json options = Json::object();
+  std::shared_ptr<Runtime> runtime = nullptr;
+};
+
+// Shared by every engine that uses it; open() is called from any thread.
+class Adapter {
+ public:
+  virtual ~Adapter() = default;
+
+  // A short name for messages and metadata: "openai".
+  virtual std::string_view provider() const = 0;
+
+  // Opens one model call. Must not block: a source that has to wait returns pending. The source
+  // gives MessageStarted, the model's events and MessageCompleted; or an ErrorEvent, which ends it.
+  // An error returned here, or an ErrorEvent before MessageStarted, is the failure of the call: it
+  // may be retried by the engine's policy, and the folded functions return it.
+  virtual Result<std::unique_ptr<EventSource>> open(const AdapterCall& call) = 0;
+};
+
+}  // namespace allm

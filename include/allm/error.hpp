@@ -1,0 +1,197 @@
+// Errors: one closed family, returned and never thrown.
+//
+// Everything in allm that can fail returns `Result<T>`. An `Error` is one of six kinds; each kind
+// has a closed set of reasons, chosen by what the caller should do next, a message that a person
+// can act on, and metadata for programs. Errors are immutable and cheap to copy; they may be
+// shared between threads.
+//
+// The only exceptions that leave the library are those that a callback of yours threw on the
+// thread that called allm.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace allm {
+
+using Json = nlohmann::ordered_json;
+
+// The engine is not fit for the call: something was not configured, or the model asked for a tool
+// that does not exist. Retrying the same call cannot help.
+struct EngineError {
+  enum class Reason : std::uint8_t {
+    missing_adapter,
+    missing_stream_adapter,
+    missing_model,
+    missing_key,
+    unknown_tool,
+    invalid_engine,
+    unsupported_response_format,
+    no_image_adapter,
+    catalog_not_loaded,
+  };
+  Reason reason = Reason::invalid_engine;
+  std::optional<std::string> provider = std::nullopt;
+};
+
+// The model's provider failed or refused. `rate_limited`, `provider_unavailable`, `timeout` and
+// `network_error` may pass; the others need a change.
+struct AdapterError {
+  enum class Reason : std::uint8_t {
+    rate_limited,
+    authentication_failed,
+    invalid_request,
+    provider_unavailable,
+    context_length_exceeded,
+    content_filter,
+    timeout,
+    network_error,
+    malformed_response,
+    unsupported_feature,
+    no_scripted_response,
+    unknown,
+  };
+  Reason reason = Reason::unknown;
+  std::optional<std::string> provider = std::nullopt;
+  std::optional<int> status = std::nullopt;                     // HTTP status
+  std::optional<std::int64_t> retry_after_ms = std::nullopt;    // what the provider asked for
+  std::optional<std::string> request_id = std::nullopt;         // the provider's id of the call
+};
+
+// A stream broke while it was being read.
+struct StreamError {
+  enum class Reason : std::uint8_t { adapter_error, cancelled, timeout, malformed_event, unknown };
+  Reason reason = Reason::unknown;
+  std::optional<std::string> provider = std::nullopt;
+  std::optional<std::int64_t> event_index = std::nullopt;
+};
+
+// One step of a path into a value: a field's name or an index.
+using PathStep = std::variant<std::string, std::int64_t>;
+using Path = std::vector<PathStep>;
+
+// What is wrong with one field. `reason` is a short snake_case word such as `required`.
+struct FieldError {
+  Path path;
+  std::string reason;
+  bool operator==(const FieldError&) const = default;
+};
+
+// Input was rejected before anything happened. `errors` holds every problem found, in rule order.
+struct ValidationError {
+  enum class Reason : std::uint8_t {
+    invalid_request,
+    invalid_message,
+    invalid_tool,
+    invalid_thread,
+    invalid_session,
+    invalid_session_input,
+    unsupported_capability,
+    invalid_image_request,
+    invalid_option,
+    invalid_schema,
+    invalid_scenario,
+  };
+  Reason reason = Reason::invalid_request;
+  std::vector<FieldError> errors;
+};
+
+// A tool call failed for a reason that the runtime established, as opposed to a failure that its
+// handler reported.
+struct ToolError {
+  enum class Reason : std::uint8_t {
+    handler_raised,     // the handler threw
+    handler_exit,       // the process that ran it died
+    timeout,            // it did not answer by its deadline
+    invalid_return,     // it answered with something the runner may not accept
+    not_found,          // the tool has no handler
+    encoding_failed,    // its result cannot be written as JSON
+    invalid_arguments,  // what the model sent is no JSON object or breaks the tool's schema
+    unknown_tool,       // reported to the model under OnUnknownTool::report
+    not_run,            // skipped because a sibling ended the turn
+    overloaded,         // too many handlers are overdue already
+  };
+  Reason reason = Reason::handler_raised;
+  std::optional<std::string> tool_name = std::nullopt;
+  std::optional<std::string> tool_call_id = std::nullopt;
+};
+
+// An operation does not fit the session's state.
+struct SessionError {
+  enum class Reason : std::uint8_t {
+    session_in_error_state,
+    unknown_tool_call_id,
+    invalid_status_for_operation,
+    no_pending_tool_call,
+  };
+  Reason reason = Reason::invalid_status_for_operation;
+};
+
+// The names of reasons as they appear in JSON, scenarios and messages to the model.
+std::string_view to_string(EngineError::Reason reason);
+std::string_view to_string(AdapterError::Reason reason);
+std::string_view to_string(StreamError::Reason reason);
+std::string_view to_string(ValidationError::Reason reason);
+std::string_view to_string(ToolError::Reason reason);
+std::string_view to_string(SessionError::Reason reason);
+
+// The reason of a given name, or nothing.
+template <class Reason>
+std::optional<Reason> reason_from_string(std::string_view name);
+
+class Error {
+ public:
+  using Detail = std::variant<EngineError, AdapterError, StreamError, ValidationError, ToolError, SessionError>;
+
+  // An empty message is replaced by a default one: the kind, the provider or tool in parentheses
+  // where known, and the reason. `metadata` is a JSON object; `cause` any JSON value.
+  Error(Detail detail, std::string message = {});
+  Error(Detail detail, std::string message, Json metadata);
+  Error(Detail detail, std::string message, Json metadata, Json cause);
+
+  const Detail& detail() const;
+  const std::string& message() const;
+  const Json& metadata() const;
+  const Json& cause() const;
+
+  // "EngineError", "AdapterError", …
+  std::string_view kind() const;
+  // The reason's name, e.g. "rate_limited".
+  std::string_view reason() const;
+
+  // The detail if the error is of that kind, else null: `if (auto* e = error.get_if<ToolError>())`.
+  template <class Kind>
+  const Kind* get_if() const {
+    return std::get_if<Kind>(&detail());
+  }
+  template <class Kind>
+  bool is(typename Kind::Reason reason) const {
+    const Kind* kind = get_if<Kind>();
+    return kind != nullptr && kind->reason == reason;
+  }
+
+  friend bool operator==(const Error& a, const Error& b);
+
+ private:
+  struct Data;
+  std::shared_ptr<const Data> data_;
+};
+
+template <class T>
+using Result = std::expected<T, Error>;
+using Status = std::expected<void, Error>;
+
+// A ValidationError about one field, for the common case.
+Error validation_error(ValidationError::Reason reason, Path path, std::string field_reason, std::string message = {});
+
+// "messages[1].tool_call_id"
+std::string to_string(const Path& path);
+
+}  // namespace allm

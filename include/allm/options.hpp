@@ -1,0 +1,113 @@
+// Options of a call. Every function that runs a model or tools takes the same ones; those that do
+// not apply to it are ignored. What is left out comes from the request, then the engine's params,
+// then the default given here.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "allm/event.hpp"
+#include "allm/executor.hpp"
+#include "allm/model.hpp"
+#include "allm/request.hpp"
+#include "allm/tool.hpp"
+
+namespace allm {
+
+// What to do when a tool call fails: tell the model and go on, or end the run with halted_reason
+// "tool_error" once the other calls of the turn have finished.
+enum class ToolErrorAction : std::uint8_t { tell_model, halt };
+
+// The decision of a policy function. A default-made one is no decision: the run halts, and the
+// failure becomes ToolError `invalid_return`.
+class ToolErrorDecision {
+ public:
+  ToolErrorDecision() = default;
+  // Goes on with `value` as if the tool had succeeded with it.
+  static ToolErrorDecision continue_with(Json value);
+  static ToolErrorDecision halt();
+
+  enum class Kind : std::uint8_t { none, continue_with, halt };
+  Kind kind() const { return kind_; }
+  const Json& value() const { return value_; }
+
+ private:
+  Kind kind_ = Kind::none;
+  Json value_ = nullptr;
+};
+
+// Called once per failure, on the consumer's thread. If it throws, the run halts.
+using ToolErrorFunction = std::function<ToolErrorDecision(const ToolCall&, const ToolFailure&)>;
+using OnToolError = std::variant<ToolErrorAction, ToolErrorFunction>;
+
+// What to do when the model calls a tool that does not exist: fail the step, or tell the model
+// (through the error policy) and go on.
+enum class OnUnknownTool : std::uint8_t { error, report };
+
+struct CallOptions {
+  // --- The model ---
+  std::optional<ModelRef> model = std::nullopt;
+  std::optional<double> temperature = std::nullopt;
+  std::optional<std::int64_t> max_tokens = std::nullopt;
+  std::optional<ResponseFormat> response_format = std::nullopt;
+  std::optional<ToolChoice> tool_choice = std::nullopt;
+  std::optional<PromptCache> prompt_cache = std::nullopt;
+  // Added to the engine's tools; one of the same name replaces the engine's.
+  std::vector<Tool> tools = {};
+  // Further settings for the provider, by its own names.
+  Json params = Json::object();
+
+  // --- The loop ---
+  // manual: the loop runs no tool, it hands every call to the program. Default: automatic.
+  std::optional<Mode> mode = std::nullopt;
+  // Model calls at the most. Default 8: enough for most agents, and a bound on what one that goes
+  // in circles costs.
+  std::optional<std::int64_t> max_turns = std::nullopt;
+  // Asked after each step that would be followed by another; true ends the run. Called on the
+  // consumer's thread; its exceptions reach the consumer.
+  std::function<bool(const StepResult&)> halt_when = nullptr;
+  // Ask once more for the final answer in `response_format`, after a loop without it: for models
+  // that cannot use tools and a schema in one call.
+  std::optional<bool> structured_finalize = std::nullopt;
+  // The user message that asks for it; empty for none. Default: "Give your final answer now, in the
+  // requested format."
+  std::optional<std::string> structured_finalize_nudge = std::nullopt;
+
+  // --- Tools ---
+  // Per call. Default 30 s.
+  std::optional<std::chrono::milliseconds> tool_timeout = std::nullopt;
+  // Calls of a turn that run at once. Default: as many as there are, at most twice the cores.
+  std::optional<std::int64_t> max_concurrency = std::nullopt;
+  std::optional<OnToolError> on_tool_error = std::nullopt;      // default: tell_model
+  std::optional<OnUnknownTool> on_unknown_tool = std::nullopt;  // default: error
+  std::shared_ptr<ToolExecutor> tool_executor = nullptr;
+  std::shared_ptr<ToolResultEncoder> tool_result_encoder = nullptr;
+  // Progress that handlers report, on the consumer's thread.
+  std::function<void(const ToolCall&, const Json&)> on_tool_progress = nullptr;
+
+  // --- Events ---
+  bool emit_text_deltas = true;
+  bool emit_tool_deltas = true;
+  bool include_raw_chunks = false;
+  // Sees every event before filters and consumer, on the consumer's thread; its exceptions reach
+  // the consumer.
+  std::function<void(const Event&)> on_event = nullptr;
+
+  // --- Who and what for ---
+  std::optional<Json> context = std::nullopt;  // an object, for handlers
+  std::optional<std::string> session_id = std::nullopt;
+  std::optional<std::string> request_id = std::nullopt;  // default: 16 random bytes, base64url
+};
+
+// Options from their JSON form, by the names above (`tool_timeout` as `tool_timeout_ms`). Functions
+// have none. Fails with ValidationError `invalid_option` naming the option that is unknown or has a
+// value it cannot have.
+Result<CallOptions> call_options_from_json(const Json& json);
+
+}  // namespace allm

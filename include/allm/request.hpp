@@ -1,0 +1,88 @@
+// Requests: what one model call is asked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "allm/model.hpp"
+#include "allm/thread.hpp"
+#include "allm/tool.hpp"
+
+namespace allm {
+
+// The form that the answer must have. Anything a provider understands can be carried: a shape that
+// is not one of ours passes to the provider as it is, provided it is an object.
+class ResponseFormat {
+ public:
+  enum class Kind : std::uint8_t { text, json_object, json_schema, provider, invalid };
+
+  static ResponseFormat text();
+  static ResponseFormat json_object();
+  static ResponseFormat json_schema(std::string name, Json schema, bool strict = true);
+  // From its JSON form; `kind()` of what is neither "text" nor an object is `invalid`.
+  static ResponseFormat from_json(Json value);
+
+  Kind kind() const { return kind_; }
+  // The JSON form: "text", {"type": "json_object"}, {"type": "json_schema", "name", "schema", "strict"}.
+  const Json& json() const { return value_; }
+
+  bool operator==(const ResponseFormat&) const = default;
+
+ private:
+  ResponseFormat(Kind kind, Json value) : kind_(kind), value_(std::move(value)) {}
+  Kind kind_;
+  Json value_;
+};
+
+// Whether and which tool the model must call.
+class ToolChoice {
+ public:
+  enum class Kind : std::uint8_t { automatic, none, required, tool, provider };
+
+  static ToolChoice automatic();
+  static ToolChoice none();
+  static ToolChoice required();
+  static ToolChoice tool(std::string name);
+  // From its JSON form: "auto", "none", "required", a tool's name, or a provider's own object.
+  static ToolChoice from_json(Json value);
+
+  Kind kind() const { return kind_; }
+  const Json& json() const { return value_; }
+
+  bool operator==(const ToolChoice&) const = default;
+
+ private:
+  ToolChoice(Kind kind, Json value) : kind_(kind), value_(std::move(value)) {}
+  Kind kind_;
+  Json value_;
+};
+
+// Asks the provider to cache the prompt.
+struct PromptCache {
+  enum class Retention : std::uint8_t { short_term, long_term };  // "short", "long" in JSON
+  std::optional<std::string> key = std::nullopt;  // groups calls that share a prefix; default: the session's id
+  Retention retention = Retention::short_term;
+  bool operator==(const PromptCache&) const = default;
+};
+
+struct Request {
+  MessageList messages = {};
+  std::optional<ModelRef> model = std::nullopt;
+  std::optional<double> temperature = std::nullopt;      // 0 to 2
+  std::optional<std::int64_t> max_tokens = std::nullopt;  // of the answer; positive
+  std::optional<ResponseFormat> response_format = std::nullopt;
+  std::vector<Tool> tools = {};
+  std::optional<ToolChoice> tool_choice = std::nullopt;
+  bool stream = false;
+  bool structured_finalize = false;
+  std::optional<PromptCache> prompt_cache = std::nullopt;
+  Json options = Json::object();  // further settings for the provider, by its own names
+  Json metadata = Json::object();
+  Json unknown_fields = nullptr;
+  bool operator==(const Request&) const = default;
+};
+
+}  // namespace allm

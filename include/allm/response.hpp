@@ -1,0 +1,71 @@
+// Responses: what one model call gave.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "allm/message.hpp"
+
+namespace allm {
+
+enum class FinishReason : std::uint8_t { stop, length, tool_calls, content_filter, error, other };
+
+// Names as in JSON.
+std::string_view to_string(FinishReason reason);
+std::optional<FinishReason> finish_reason_from_string(std::string_view name);
+
+// Tokens and costs. Null means not reported, 0 means reported as zero. `input_tokens` includes
+// cached reads and cache writes. Costs are in the currency of the model catalogue.
+struct Usage {
+  std::optional<std::int64_t> input_tokens = std::nullopt;
+  std::optional<std::int64_t> output_tokens = std::nullopt;
+  std::optional<std::int64_t> cached_input_tokens = std::nullopt;
+  std::optional<std::int64_t> cache_write_input_tokens = std::nullopt;
+  std::optional<std::int64_t> reasoning_tokens = std::nullopt;
+  std::optional<std::int64_t> total_tokens = std::nullopt;
+  std::optional<double> input_cost = std::nullopt;
+  std::optional<double> output_cost = std::nullopt;
+  std::optional<double> total_cost = std::nullopt;
+  Json tool_usage = Json::object();
+  Json extra = Json::object();
+  Json unknown_fields = nullptr;
+
+  // `total_tokens`, else input + output if both were reported.
+  std::optional<std::int64_t> total() const;
+  // Adds each counter that `other` reports; a counter that neither reports stays null. Numbers in
+  // `tool_usage` and `extra` are added too, other values there are replaced.
+  Usage& operator+=(const Usage& other);
+
+  bool operator==(const Usage&) const = default;
+};
+
+struct Response {
+  std::optional<std::string> id = std::nullopt;          // the provider's id
+  std::optional<std::string> request_id = std::nullopt;  // our id of the run
+  std::optional<std::string> model = std::nullopt;       // as the provider named it
+  std::optional<Message> message = std::nullopt;
+  std::optional<std::string> output_text = std::nullopt;
+  std::vector<ToolCall> tool_calls = {};
+  std::optional<FinishReason> finish_reason = std::nullopt;
+  std::optional<std::string> raw_finish_reason = std::nullopt;  // the provider's word for it
+  Json raw = nullptr;
+  Usage usage = {};
+  // The failure that ended the message after it had begun. In JSON it is `metadata.error`.
+  std::optional<Error> error = std::nullopt;
+  Json metadata = Json::object();
+  Json unknown_fields = nullptr;
+
+  // `output_text`, else the message's text content, else nothing.
+  std::optional<std::string> text() const;
+
+  bool operator==(const Response&) const = default;
+};
+
+// The text of a response that ended normally, else an error: the response's own if it has one,
+// else StreamError `adapter_error` that says how the response ended.
+Result<std::string> unwrap(const Response& response);
+
+}  // namespace allm

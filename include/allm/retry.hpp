@@ -1,0 +1,28 @@
+// When a failed model call is tried again: only before its first event was delivered.
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "allm/error.hpp"
+
+namespace allm {
+
+struct RetryPolicy {
+  // Tries in all; 0 or 1 means no retry.
+  int max_attempts = 3;
+  // The wait doubles from `base_delay` with each attempt, up to `max_delay`.
+  std::chrono::milliseconds base_delay{500};
+  std::chrono::milliseconds max_delay{30'000};
+  // Up to this much is added at random, so that clients do not come back in step.
+  std::chrono::milliseconds jitter{250};
+  // Wait as long as the provider asks, if it does.
+  bool respect_retry_after = true;
+  // Reasons worth another try.
+  std::vector<AdapterError::Reason> retry_on = {
+      AdapterError::Reason::rate_limited, AdapterError::Reason::provider_unavailable, AdapterError::Reason::timeout};
+
+  static RetryPolicy off() { return {.max_attempts = 1, .retry_on = {}}; }
+};
+
+}  // namespace allm

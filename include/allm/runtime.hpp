@@ -1,0 +1,77 @@
+// The runtime: every thread that allm starts.
+//
+// One loop thread drives timers (and, with a transport, every HTTP transfer); tool handlers run on
+// an elastic pool that grows when handlers block and shrinks when they do not. A program has one
+// runtime unless it makes its own.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace allm {
+
+struct RuntimeOptions {
+  // Threads for handlers. Calls beyond it wait in a queue, their deadlines running.
+  std::size_t max_threads = 4096;
+  // Handlers that overstayed their deadline and still run. Their threads are replaced, so this
+  // bounds what code that never returns can cost; beyond it calls fail at once with ToolError
+  // `overloaded`.
+  std::size_t max_set_aside = 1024;
+  // How long a thread without work is kept.
+  std::chrono::milliseconds idle_timeout = std::chrono::seconds(5);
+};
+
+struct RuntimeStats {
+  std::size_t threads = 0;     // of the pool, set aside ones included
+  std::size_t running = 0;     // handlers running now, set aside ones included
+  std::size_t queued = 0;      // handlers waiting for a thread
+  std::size_t set_aside = 0;   // handlers running past their deadline or for a dropped run
+  std::uint64_t late = 0;      // handlers that returned after they had been set aside
+};
+
+// A timer. Destroying it cancels it; a callback that is running then is not waited for.
+class Timer {
+ public:
+  class Task;
+  Timer() = default;
+  explicit Timer(std::shared_ptr<Task> task) : task_(std::move(task)) {}
+  Timer(Timer&&) noexcept = default;
+  Timer& operator=(Timer&& other) noexcept;
+  ~Timer();
+  void cancel();
+
+ private:
+  std::shared_ptr<Task> task_;
+};
+
+// Safe to use from any thread.
+class Runtime {
+ public:
+  static std::shared_ptr<Runtime> create(RuntimeOptions options = {});
+  // The process's runtime, made at its first use and never torn down.
+  static const std::shared_ptr<Runtime>& process();
+
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+  // Stops the loop and waits for idle threads. Handlers that still run keep what they need alive
+  // and end on their own.
+  ~Runtime();
+
+  RuntimeStats stats() const;
+  const RuntimeOptions& options() const;
+
+  // Calls `callback` on the loop thread once, not before `delay`. It must return quickly.
+  [[nodiscard]] Timer after(std::chrono::nanoseconds delay, std::function<void()> callback);
+
+  class Impl;
+  Impl& impl() const { return *impl_; }
+
+ private:
+  explicit Runtime(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace allm

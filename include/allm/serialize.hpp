@@ -1,0 +1,62 @@
+// JSON of every data type. docs/session-format.md describes the form.
+//
+// Writing gives the tagged form {"__type__": "ALLM.Session", "data": {…}} with every field present,
+// so that sessions move between implementations of the design. Reading takes that form and, since
+// the type is named by the call, plain objects too. What this version does not know (members,
+// parts) is kept and written again. parse(write(x)) == x.
+//
+// Writing fails with ValidationError `invalid_request` naming the path of a value that JSON cannot
+// carry (text that is no UTF-8, NaN). Reading fails with ValidationError `invalid_request` whose
+// field error has the path and: malformed, missing_type_tag, unknown_type_tag, missing,
+// malformed_struct, atom_decode_failed (an unknown word for an enumeration), invalid_type,
+// invalid_base64, unsupported_version, too_deep, too_large, duplicate_key.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "allm/json.hpp"
+#include "allm/model.hpp"
+#include "allm/request.hpp"
+#include "allm/response.hpp"
+#include "allm/result.hpp"
+#include "allm/session.hpp"
+
+namespace allm {
+
+// The version written into sessions. Reading accepts any minor version of this major one.
+inline constexpr std::string_view kSessionFormatVersion = "1.0";
+
+Result<std::string> to_json(const Message& value);
+Result<std::string> to_json(const TextPart& value);
+Result<std::string> to_json(const ImagePart& value);
+Result<std::string> to_json(const Image& value);
+Result<std::string> to_json(const ToolCall& value);
+Result<std::string> to_json(const Tool& value);
+Result<std::string> to_json(const Request& value);
+Result<std::string> to_json(const Response& value);
+Result<std::string> to_json(const Usage& value);
+Result<std::string> to_json(const Thread& value);
+Result<std::string> to_json(const Session& value);
+Result<std::string> to_json(const StepResult& value);
+Result<std::string> to_json(const ChatResult& value);
+Result<std::string> to_json(const ModelRef& value);
+Result<std::string> to_json(const Error& value);
+
+// from_json<Session>(text). Defined for the types above.
+template <class T>
+Result<T> from_json(std::string_view text, const ReadLimits& limits = {});
+
+// The same through Json values, for embedding in other documents (and `metadata`).
+template <class T>
+Json to_json_value(const T& value);
+template <class T>
+Result<T> from_json_value(const Json& value);
+
+// Any tagged value; one whose tag is unknown comes back as it was.
+using AnyValue = std::variant<Json, Message, TextPart, ImagePart, Image, ToolCall, Tool, Request, Response, Usage,
+                              Thread, Session, StepResult, ChatResult, ModelRef, Error>;
+Result<AnyValue> any_from_json(std::string_view text, const ReadLimits& limits = {});
+
+}  // namespace allm

@@ -1,0 +1,138 @@
+// Operations on sessions. Each takes a session and gives a new one; on an error the caller's value
+// is as it was. An operation that does not fit the session's status fails with SessionError
+// `invalid_status_for_operation`, or `session_in_error_state` if it is in error.
+//
+//   from            start   reply   continue(message)      step   submit
+//   idle            yes     yes     yes                    yes    no
+//   completed       yes     yes     yes                    yes    no
+//   awaiting_user   no      yes     with a user message    no     no
+//   awaiting_tools  no      no      no message, none left  no     yes
+//   error           only session_recover
+//
+// Options: context and session_id default to the session's own.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "allm/chat.hpp"
+#include "allm/session.hpp"
+
+namespace allm {
+
+struct SessionTurn {
+  Session session;
+  ChatResult result;
+};
+struct SessionStep {
+  Session session;
+  StepResult result;
+};
+
+// Runs the loop on the session's thread as it is.
+Result<SessionTurn> session_start(const Engine& engine, Session session, const CallOptions& options = {});
+// Adds a user message (an answer, if a question is pending) and runs the loop.
+Result<SessionTurn> session_reply(const Engine& engine, Session session, Content reply,
+                                  const CallOptions& options = {});
+// Adds the message, if there is one, and runs the loop.
+Result<SessionTurn> session_continue(const Engine& engine, Session session,
+                                     std::optional<Message> message = std::nullopt, const CallOptions& options = {});
+// Runs one step.
+Result<SessionStep> session_step(const Engine& engine, Session session, const CallOptions& options = {});
+
+// Takes a session in error back to idle, at its last finished step: a broken turn is taken back, a
+// failed tool's turn is kept. Fails unless the session is in error.
+Result<Session> session_recover(Session session);
+
+struct SubmittedResult {
+  std::string tool_call_id;
+  Json result;
+};
+// Answers pending calls; the values are written like tool results. All ids must be pending, else
+// the error is `unknown_tool_call_id` and nothing changes. The session is idle once none is left.
+// No results at all leave any session as it is.
+Result<Session> submit_tool_result(Session session, const std::string& tool_call_id, const Json& result,
+                                   ToolResultEncoder* encoder = nullptr);
+Result<Session> submit_tool_results(Session session, std::span<const SubmittedResult> results,
+                                    ToolResultEncoder* encoder = nullptr);
+
+// Folds the events of a run into a session. apply() never changes the session that it started from.
+class SessionReducer {
+ public:
+  enum class Kind : std::uint8_t { chat, step };
+  // `before` is the session that an error leaves, `seed` the one with the new message.
+  SessionReducer(Session before, Session seed, Kind kind);
+
+  void apply(const Event& event);
+  // The session now: projected from the result if the run is over; as it was if the run failed at
+  // once; otherwise the seed with every finished step, status idle.
+  Session session() const;
+  // The run's result; the kind decides which one is there.
+  Result<SessionTurn> turn() const;
+  Result<SessionStep> step() const;
+
+ private:
+  Session before_;
+  Session seed_;
+  Kind kind_;
+  StreamCollector collector_;
+};
+
+// A session operation as a stream of events. Dropping it keeps the new message and every finished
+// step: ask session() for what is left.
+class SessionStream {
+ public:
+  SessionStream(EventStream events, SessionReducer reducer);
+
+  std::optional<Event> next();
+  Poll next(std::chrono::steady_clock::time_point deadline);
+  Poll try_next() { return poll(Waker()); }
+  Poll poll(const Waker& waker);
+  void drop() { events_.drop(); }
+
+  // The session as the events read so far left it.
+  Session session() const { return reducer_.session(); }
+  // Reads the rest and gives the result, as the folded form would.
+  Result<SessionTurn> finish();
+  // The same for session_stream_step.
+  Result<SessionStep> finish_step();
+
+  class Iterator;
+  Iterator begin();
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  EventStream events_;
+  SessionReducer reducer_;
+};
+
+class SessionStream::Iterator {
+ public:
+  using value_type = Event;
+  using difference_type = std::ptrdiff_t;
+  explicit Iterator(SessionStream* stream) : stream_(stream), event_(stream->next()) {}
+  const Event& operator*() const { return *event_; }
+  const Event* operator->() const { return &*event_; }
+  Iterator& operator++() {
+    event_ = stream_->next();
+    return *this;
+  }
+  void operator++(int) { ++*this; }
+  friend bool operator==(const Iterator& it, std::default_sentinel_t) { return !it.event_.has_value(); }
+
+ private:
+  SessionStream* stream_;
+  std::optional<Event> event_;
+};
+inline SessionStream::Iterator SessionStream::begin() { return Iterator(this); }
+
+SessionStream session_stream_start(const Engine& engine, Session session, CallOptions options = {});
+SessionStream session_stream_reply(const Engine& engine, Session session, Content reply, CallOptions options = {});
+SessionStream session_stream_continue(const Engine& engine, Session session,
+                                      std::optional<Message> message = std::nullopt, CallOptions options = {});
+SessionStream session_stream_step(const Engine& engine, Session session, CallOptions options = {});
+
+}  // namespace allm

@@ -1,0 +1,134 @@
+// Threads: a conversation's messages, sharing their history.
+//
+// Every step of a run hands out the thread as it is then. Copying a thread costs two reference
+// counts whatever its length, and appending to one copy never shows in another, so a run of a
+// thousand steps keeps one history and not a thousand.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <vector>
+
+#include "allm/message.hpp"
+
+namespace allm {
+
+// An append-only list of messages with cheap copies. Elements are never modified once they are in
+// a list. A list is a value: one thread at a time may modify it, but copies of it may be read and
+// appended to by different threads freely.
+class MessageList {
+ public:
+  class Iterator;
+  using value_type = Message;
+  using const_iterator = Iterator;
+  using iterator = Iterator;
+
+  MessageList() = default;
+  MessageList(std::initializer_list<Message> messages);
+  MessageList(std::vector<Message> messages);
+  MessageList(const MessageList&) = default;
+  MessageList& operator=(const MessageList&) = default;
+  MessageList(MessageList&& other) noexcept;  // leaves `other` empty
+  MessageList& operator=(MessageList&& other) noexcept;
+  ~MessageList() = default;
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  const Message& operator[](std::size_t index) const;
+  const Message& front() const { return (*this)[0]; }
+  const Message& back() const { return (*this)[size_ - 1]; }
+  Iterator begin() const;
+  Iterator end() const;
+
+  void push_back(Message message);
+  void append(const MessageList& messages);
+  // The first `count` messages (all of them if there are fewer), sharing them.
+  MessageList first(std::size_t count) const;
+
+  friend bool operator==(const MessageList& a, const MessageList& b);
+
+ private:
+  struct Block;
+  struct Spine;
+  static constexpr std::size_t kBlockSize = 32;
+
+  // The index-th block: one of `full_`, else `tail_`.
+  const std::shared_ptr<Block>& block(std::size_t index) const;
+  // A block with copies of the tail's first `slot` messages and the next slot claimed.
+  std::shared_ptr<Block> start_block(std::size_t slot) const;
+  void add_full(std::shared_ptr<Block> block);
+
+  std::shared_ptr<Spine> full_;  // blocks that are full; null when there are none
+  std::shared_ptr<Block> tail_;  // the block being filled; null when there is none
+  std::size_t size_ = 0;
+};
+
+class MessageList::Iterator {
+ public:
+  using iterator_category = std::random_access_iterator_tag;
+  using value_type = Message;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const Message*;
+  using reference = const Message&;
+
+  Iterator() = default;
+  Iterator(const MessageList* list, std::size_t index) : list_(list), index_(index) {}
+  reference operator*() const { return (*list_)[index_]; }
+  pointer operator->() const { return &(*list_)[index_]; }
+  reference operator[](difference_type n) const { return *(*this + n); }
+  Iterator& operator++() {
+    ++index_;
+    return *this;
+  }
+  Iterator operator++(int) {
+    Iterator old = *this;
+    ++index_;
+    return old;
+  }
+  Iterator& operator--() {
+    --index_;
+    return *this;
+  }
+  Iterator operator--(int) {
+    Iterator old = *this;
+    --index_;
+    return old;
+  }
+  Iterator& operator+=(difference_type n) {
+    index_ = static_cast<std::size_t>(static_cast<difference_type>(index_) + n);
+    return *this;
+  }
+  Iterator& operator-=(difference_type n) { return *this += -n; }
+  friend Iterator operator+(Iterator it, difference_type n) { return it += n; }
+  friend Iterator operator+(difference_type n, Iterator it) { return it += n; }
+  friend Iterator operator-(Iterator it, difference_type n) { return it -= n; }
+  friend difference_type operator-(const Iterator& a, const Iterator& b) {
+    return static_cast<difference_type>(a.index_) - static_cast<difference_type>(b.index_);
+  }
+  friend bool operator==(const Iterator& a, const Iterator& b) { return a.index_ == b.index_; }
+  friend auto operator<=>(const Iterator& a, const Iterator& b) { return a.index_ <=> b.index_; }
+
+ private:
+  const MessageList* list_ = nullptr;
+  std::size_t index_ = 0;
+};
+
+inline MessageList::Iterator MessageList::begin() const { return {this, 0}; }
+inline MessageList::Iterator MessageList::end() const { return {this, size_}; }
+
+struct Thread {
+  Thread() = default;
+  // So that a conversation can be written in place: `chat(engine, {user("hi")})`.
+  Thread(std::initializer_list<Message> list) : messages(list) {}
+  Thread(std::vector<Message> list) : messages(std::move(list)) {}
+  explicit Thread(MessageList list) : messages(std::move(list)) {}
+
+  MessageList messages;
+  Json metadata = Json::object();
+  Json unknown_fields = nullptr;
+  bool operator==(const Thread&) const = default;
+};
+
+}  // namespace allm

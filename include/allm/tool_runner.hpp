@@ -1,0 +1,35 @@
+// The tool runner alone: runs a batch of calls in parallel, under deadlines.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "allm/engine.hpp"
+#include "allm/options.hpp"
+#include "allm/stream.hpp"
+
+namespace allm {
+
+struct ToolBatch {
+  std::vector<Message> messages = {};  // one tool message per call, in the order of the calls
+  // Why the run should end, if a call said so: the facts of the halting call of the lowest index.
+  // {halted_reason, halt_tool_call_id, halt_result} for a handler's halt; {halted_reason:
+  // "tool_error", halt_tool_call_id, on_tool_error_exception?} for a failure under the halt policy;
+  // {halted_reason: "ask_user", pending_question, pending_tool_call_id, ask_user_opts} for a question.
+  std::optional<Json> halt = std::nullopt;
+  bool operator==(const ToolBatch&) const = default;
+};
+
+// Runs every call and waits for all of them. Fails with EngineError `unknown_tool` if a call names
+// no tool (nothing runs then), and with ValidationError `invalid_option`. Everything that goes wrong
+// inside a call is in its message.
+Result<ToolBatch> run_tool_calls(std::vector<ToolCall> calls, std::vector<Tool> tools, const CallOptions& options = {},
+                                 const Engine& engine = Engine());
+
+// The same as events: ToolExecutionStarted when a handler is dispatched, ToolExecutionCompleted when
+// it is over, then one of ToolResultEncoded, AskUserRequested and ToolHalt. Failures as above come
+// as a single ErrorEvent.
+EventStream stream_tool_calls(std::vector<ToolCall> calls, std::vector<Tool> tools, CallOptions options = {},
+                              Engine engine = Engine());
+
+}  // namespace allm

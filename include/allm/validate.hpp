@@ -1,0 +1,23 @@
+// Validation: the rules that values must keep before a model sees them. Every problem is found and
+// reported, in rule order, with its path. The functions that run models call these themselves.
+#pragma once
+
+#include "allm/request.hpp"
+#include "allm/session.hpp"
+
+namespace allm {
+
+Status validate(const Message& message);  // invalid_message
+Status validate(const Tool& tool);        // invalid_tool
+Status validate(const Thread& thread);    // invalid_thread; an empty thread is valid
+Status validate(const Request& request);  // invalid_request
+Status validate(const Session& session);  // invalid_session
+
+// Messages from a plain JSON array, as people write conversations:
+//   ["hi", {"role": "assistant", "content": "hello"}, …]
+// A bare string is a user message. Everything wrong with any of them is reported at once, in the
+// paths and words of validate(Thread), under the given reason.
+Result<std::vector<Message>> messages_from_json(const Json& json,
+                                                ValidationError::Reason reason = ValidationError::Reason::invalid_thread);
+
+}  // namespace allm

@@ -1,0 +1,63 @@
+#!/bin/sh
+# Installs what is missing, by Debian package name (Debian 12). Does nothing, quickly, when all is there.
+#
+#   scripts/setup.sh build   what building and running allm takes
+#   scripts/setup.sh         that, and what its tests and lints take
+#
+# ALLM_SKIP_SETUP=1 skips it, for systems where the dependencies come by another way.
+set -eu
+
+build_packages="
+    g++ make cmake ninja-build ccache pkg-config
+    nlohmann-json3-dev libsimdjson-dev libre2-dev libfmt-dev libcli11-dev
+    libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev"
+test_packages="
+    clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev
+    python3 util-linux json-schema-test-suite"
+
+case "${1:-all}" in
+    build) packages=$build_packages ;;
+    all) packages="$build_packages $test_packages" ;;
+    *) echo "usage: $0 [build|all]" >&2; exit 2 ;;
+esac
+
+if [ -n "${ALLM_SKIP_SETUP:-}" ]; then
+    exit 0
+fi
+if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+    echo "setup: this needs apt-get (Debian 12 or a relative). On another system install the equivalents of" >&2
+    echo "setup:" $packages >&2
+    echo "setup: and set ALLM_SKIP_SETUP=1." >&2
+    exit 1
+fi
+
+# dpkg-query answers for all packages at once and fails if it has never heard of one; that is no error here.
+installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' $packages 2>/dev/null || true)
+missing=""
+for package in $packages; do
+    case "
+$installed
+" in
+        *"
+$package installed
+"*) ;;
+        *) missing="$missing $package" ;;
+    esac
+done
+if [ -z "$missing" ]; then
+    exit 0
+fi
+
+sudo=""
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+        echo "setup: missing:$missing" >&2
+        echo "setup: install them as root: apt-get install$missing" >&2
+        exit 1
+    fi
+    sudo="sudo"
+fi
+echo "setup: installing$missing"
+$sudo apt-get update -qq
+$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
+echo "setup: done"

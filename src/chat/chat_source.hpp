@@ -1,0 +1,43 @@
+// The agent loop: steps until there is an answer, a question or a reason to stop.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "allm/stream.hpp"
+#include "chat/prepared_call.hpp"
+#include "chat/step_source.hpp"
+#include "engine/run.hpp"
+
+namespace allm {
+
+// Gives the events of every step and, unless the first step fails, ChatCompleted.
+class ChatSource : public EventSource {
+ public:
+  ChatSource(std::shared_ptr<const Run> run, Thread thread);
+  Poll poll(const Waker& waker) override;
+
+  // After the end: why there is no result, if there is none.
+  const std::optional<Error>& failure() const { return failure_; }
+
+ private:
+  void begin_step(Thread thread, std::size_t checked_messages);
+  // Whether the run goes on after the step.
+  bool step_done();
+  // The reasons to stop, in their order of precedence; false if there is none.
+  bool halts(const StepResult& step);
+  void finish(std::string_view reason);
+  void finish_asking(const StepResult& step);
+
+  std::shared_ptr<const Run> run_;
+  PreparedCall call_;
+  std::optional<StepSource> step_;
+  std::shared_ptr<ChatResult> result_;
+  bool finished_ = false;
+  bool done_ = false;
+  std::optional<Error> failure_;
+};
+
+}  // namespace allm

@@ -1,0 +1,65 @@
+#include "chat/finalize_source.hpp"
+
+#include <iterator>
+#include <utility>
+
+#include "allm/serialize.hpp"
+
+namespace allm {
+namespace {
+
+ChatResult merge(const ChatResult& first, ChatResult second) {
+  std::vector<StepResult> steps = first.steps;
+  steps.insert(steps.end(), std::make_move_iterator(second.steps.begin()),
+               std::make_move_iterator(second.steps.end()));
+  second.steps = std::move(steps);
+  Usage usage = first.usage;
+  usage += second.usage;
+  second.usage = std::move(usage);
+  return second;
+}
+
+}  // namespace
+
+FinalizeSource::FinalizeSource(std::shared_ptr<const Run> run, Thread thread)
+    : run_(std::move(run)), pass_(std::make_unique<ChatSource>(tool_pass(*run_), std::move(thread))) {}
+
+Poll FinalizeSource::poll(const Waker& waker) {
+  while (!done_) {
+    Poll polled = pass_->poll(waker);
+    if (polled.is_pending()) return polled;
+    if (polled.is_end()) {
+      if (!first_) {
+        done_ = true;
+        return polled;
+      }
+      return complete(*first_, {{"pass_1_halted", first_->halted_reason},
+                                {"pass_2_error", to_json_value(*pass_->failure())}});
+    }
+    const auto* completed = polled.event().get_if<ChatCompleted>();
+    if (completed == nullptr) return polled;
+    if (first_) return complete(merge(*first_, *completed->result), {{"pass_1_halted", first_->halted_reason}});
+    if (auto ended = first_pass_done(completed->result)) return *std::move(ended);
+  }
+  return Poll::end();
+}
+
+std::optional<Poll> FinalizeSource::first_pass_done(const std::shared_ptr<const ChatResult>& result) {
+  const std::string& reason = result->halted_reason;
+  if (reason != halted::completed && reason != halted::max_turns && reason != halted::halt_when) {
+    return complete(*result, {{"pass_1_halted", reason}});
+  }
+  first_ = result;
+  Thread thread = result->thread;
+  if (!run_->nudge.empty()) thread.messages.push_back(user(run_->nudge));
+  pass_ = std::make_unique<ChatSource>(finalize_pass(*run_), std::move(thread));
+  return std::nullopt;
+}
+
+Poll FinalizeSource::complete(ChatResult result, Json note) {
+  done_ = true;
+  result.metadata["structured_finalize"] = std::move(note);
+  return Event(ChatCompleted{std::make_shared<const ChatResult>(std::move(result))});
+}
+
+}  // namespace allm

@@ -1,0 +1,30 @@
+// A run in two passes: the loop without a format, then one more call for the answer in it.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "allm/stream.hpp"
+#include "chat/chat_source.hpp"
+#include "engine/run.hpp"
+
+namespace allm {
+
+// Gives the events of both passes and one ChatCompleted. If the second pass cannot be had, the result
+// is that of the first, and says why.
+class FinalizeSource : public EventSource {
+ public:
+  FinalizeSource(std::shared_ptr<const Run> run, Thread thread);
+  Poll poll(const Waker& waker) override;
+
+ private:
+  std::optional<Poll> first_pass_done(const std::shared_ptr<const ChatResult>& result);
+  Poll complete(ChatResult result, Json note);
+
+  std::shared_ptr<const Run> run_;
+  std::unique_ptr<ChatSource> pass_;
+  std::shared_ptr<const ChatResult> first_;
+  bool done_ = false;
+};
+
+}  // namespace allm

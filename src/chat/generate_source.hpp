@@ -1,0 +1,28 @@
+// One model call on its own.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "allm/stream.hpp"
+#include "chat/prepared_call.hpp"
+#include "engine/model_call.hpp"
+#include "engine/run.hpp"
+
+namespace allm {
+
+class GenerateSource : public EventSource {
+ public:
+  GenerateSource(std::shared_ptr<const Run> run, Request request);
+  Poll poll(const Waker& waker) override;
+
+  const PreparedCall& call() const { return call_; }
+
+ private:
+  std::shared_ptr<const Run> run_;
+  PreparedCall call_;
+  std::optional<ModelCall> model_;
+  bool done_ = false;
+};
+
+}  // namespace allm

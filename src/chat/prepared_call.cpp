@@ -1,0 +1,147 @@
+#include "chat/prepared_call.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/costs.hpp"
+#include "engine/engine_impl.hpp"
+#include "tools/compact.hpp"
+
+namespace allm {
+namespace {
+
+// Options that an adapter reads by name and that are no part of what the model is asked.
+constexpr std::array<std::string_view, 9> kAdapterOnly = {
+    "reasoning_effort", "reasoning_summary", "verbosity",    "receive_timeout", "request_timeout",
+    "pool_timeout",     "stream_timeout",    "retry_policy", "api_key"};
+
+bool is_adapter_only(std::string_view name) {
+  return std::find(kAdapterOnly.begin(), kAdapterOnly.end(), name) != kAdapterOnly.end();
+}
+
+void overlay(Json& target, const Json& values) {
+  if (!values.is_object()) return;
+  for (const auto& [name, value] : values.items()) {
+    if (name != "api_key") target[name] = value;
+  }
+}
+
+template <class T>
+void prefer(std::optional<T>& value, const std::optional<T>& call, const std::optional<T>& engine) {
+  if (call) {
+    value = call;
+  } else if (!value) {
+    value = engine;
+  }
+}
+
+bool forbids(const Json& capabilities, const char* capability) {
+  if (!capabilities.is_object()) return false;
+  const auto found = capabilities.find(capability);
+  return found != capabilities.end() && *found == false;
+}
+
+bool has_image(const MessageList& messages) {
+  return std::any_of(messages.begin(), messages.end(), [](const Message& message) {
+    const auto* parts = std::get_if<std::vector<Part>>(&message.content);
+    return parts != nullptr && std::any_of(parts->begin(), parts->end(), [](const Part& part) {
+             return std::holds_alternative<ImagePart>(part);
+           });
+  });
+}
+
+}  // namespace
+
+PreparedCall::PreparedCall(const Run& run, Request request) : run_(run) {
+  const CallOptions& options = run.options;
+  const ParamDefaults& params = *run.engine.impl().params;
+
+  issues_ = params.issues;
+  if (options.temperature || request.temperature) issues_.bad_temperature = false;
+  if (options.max_tokens || request.max_tokens) issues_.bad_max_tokens = false;
+  if (options.prompt_cache || request.prompt_cache) issues_.bad_prompt_cache = false;
+  prefer(request.temperature, options.temperature, params.options.temperature);
+  prefer(request.max_tokens, options.max_tokens, params.options.max_tokens);
+  if (run.ask_for_format) prefer(request.response_format, options.response_format, params.options.response_format);
+  prefer(request.tool_choice, options.tool_choice, params.options.tool_choice);
+  prefer(request.prompt_cache, options.prompt_cache, params.options.prompt_cache);
+  if (request.prompt_cache && !request.prompt_cache->key && options.session_id && !options.session_id->empty()) {
+    request.prompt_cache->key = options.session_id;
+  }
+  request.structured_finalize = request.structured_finalize || run.structured_finalize;
+
+  call_.model = request.model;
+  prefer(call_.model, options.model, params.options.model ? params.options.model : run.engine.model());
+  known_model_ = known_model(run, call_.model);
+
+  Json merged = params.provider;
+  overlay(merged, request.options);
+  overlay(merged, options.params);
+  request.options = Json::object();
+  for (const auto& [name, value] : merged.items()) {
+    if (!is_adapter_only(name)) request.options[name] = value;
+  }
+  call_.options = std::move(merged);
+
+  const std::vector<Tool>& tools = request.tools.empty() ? run.tools->tools() : request.tools;
+  request.tools = project_tools(tools, request.tool_choice);
+  call_.request = std::move(request);
+  call_.request_id = run.request_id;
+  call_.session_id = options.session_id;
+  call_.runtime = run.engine.runtime();
+}
+
+Status PreparedCall::check(std::size_t checked_messages) const {
+  if (!run_.engine.adapter()) {
+    return std::unexpected(Error(EngineError{.reason = EngineError::Reason::missing_adapter},
+                                 "the engine has no adapter: set EngineOptions::adapter to reach a model"));
+  }
+  if (Status valid = check_request(call_.request, checked_messages, issues_); !valid) return valid;
+  if (Status valid = check_schemas(); !valid) return valid;
+  return check_capabilities();
+}
+
+Status PreparedCall::check_schemas() const {
+  if (!run_.engine.impl().options.validate_arguments) return {};
+  std::vector<FieldError> errors;
+  std::string problems;
+  const std::vector<Tool>& tools = run_.tools->tools();
+  for (std::size_t i = 0; i < tools.size(); ++i) {
+    if (!tools[i].validate_arguments) continue;
+    const Result<Schema>* schema = run_.tools->schema(tools[i]);
+    if (schema == nullptr || *schema) continue;
+    errors.push_back({{std::string("tools"), static_cast<std::int64_t>(i), std::string("schema")}, "invalid_schema"});
+    problems += (problems.empty() ? "" : "; ") + ("tool '" + tools[i].name + "': ") + schema->error().message();
+  }
+  if (errors.empty()) return {};
+  return std::unexpected(Error(ValidationError{ValidationError::Reason::invalid_request, std::move(errors)},
+                               "invalid request: " + problems +
+                                   "; mend the schema, or set validate_arguments = false on the tool"));
+}
+
+Status PreparedCall::check_capabilities() const {
+  if (known_model_ == nullptr) return {};
+  const Request& request = call_.request;
+  std::vector<FieldError> errors;
+  if (!request.tools.empty() && forbids(known_model_->capabilities, "tools")) {
+    errors.push_back({{std::string("tools")}, "tools_disabled"});
+  }
+  if (request.response_format && request.response_format->kind() == ResponseFormat::Kind::json_schema &&
+      forbids(known_model_->capabilities, "json_native")) {
+    errors.push_back({{std::string("response_format")}, "json_native_disabled"});
+  }
+  if (forbids(known_model_->capabilities, "vision") && has_image(request.messages)) {
+    errors.push_back({{std::string("vision")}, "vision_disabled"});
+  }
+  if (errors.empty()) return {};
+  std::string message = "the model '" + known_model_->id + "' cannot do what the request needs:";
+  for (const FieldError& error : errors) message += " " + error.reason;
+  return std::unexpected(
+      Error(ValidationError{ValidationError::Reason::unsupported_capability, std::move(errors)}, std::move(message)));
+}
+
+}  // namespace allm

@@ -1,0 +1,38 @@
+// A model call as a run will make it: request, model and options resolved. Made once per run; each
+// turn only puts its messages in.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "allm/adapter.hpp"
+#include "data/validate.hpp"
+#include "engine/run.hpp"
+
+namespace allm {
+
+class PreparedCall {
+ public:
+  // `request` is the caller's, or empty but for its messages. `run` must outlive this.
+  PreparedCall(const Run& run, Request request);
+
+  const AdapterCall& call() const { return call_; }
+  const MessageList& messages() const { return call_.request.messages; }
+  void set_messages(MessageList messages) { call_.request.messages = std::move(messages); }
+
+  // Everything that can be known to be wrong before the model is asked: no adapter, an invalid
+  // request, a tool schema that cannot be used, a capability that the model lacks. Messages below
+  // `checked_messages` were found valid before.
+  Status check(std::size_t checked_messages) const;
+
+ private:
+  Status check_schemas() const;
+  Status check_capabilities() const;
+
+  const Run& run_;
+  AdapterCall call_;
+  RequestIssues issues_;
+  const ModelRef* known_model_ = nullptr;  // of the catalogue
+};
+
+}  // namespace allm

@@ -1,0 +1,25 @@
+// Tells telemetry of a whole run.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "allm/stream.hpp"
+#include "engine/span.hpp"
+
+namespace allm {
+
+class ChatSpanSource : public EventSource {
+ public:
+  ChatSpanSource(std::shared_ptr<const Run> run, std::unique_ptr<EventSource> inner);
+  Poll poll(const Waker& waker) override;
+
+ private:
+  std::shared_ptr<const Run> run_;
+  std::unique_ptr<EventSource> inner_;
+  Span span_;
+  bool started_ = false;
+  std::optional<Error> error_;
+};
+
+}  // namespace allm

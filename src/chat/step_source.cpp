@@ -1,0 +1,185 @@
+#include "chat/step_source.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "tools/unknown_tool.hpp"
+
+namespace allm {
+namespace {
+
+// The answer to a manual call whose turn was ended by another call.
+std::string not_run_content(const Run& run, const ToolCall& call) {
+  const ToolFailure failure{Error(
+      ToolError{.reason = ToolError::Reason::not_run, .tool_name = call.name, .tool_call_id = call.id},
+      "tool '" + call.name + "' was not run: another call ended the turn")};
+  return run.encoder ? run.encoder->encode_failure(failure) : JsonToolResultEncoder().encode_failure(failure);
+}
+
+}  // namespace
+
+StepSource::StepSource(std::shared_ptr<const Run> run, PreparedCall& call, Thread thread, std::size_t checked_messages)
+    : run_(std::move(run)), call_(call), checked_messages_(checked_messages), step_(std::make_shared<StepResult>()) {
+  step_->thread = std::move(thread);
+}
+
+Poll StepSource::poll(const Waker& waker) {
+  while (true) {
+    switch (state_) {
+      case State::begin: {
+        Poll begun = begin();
+        if (begun.has_event()) return begun;
+        break;
+      }
+      case State::model:
+        if (auto polled = poll_model(waker)) return *std::move(polled);
+        break;
+      case State::tools:
+        if (auto polled = poll_tools(waker)) return *std::move(polled);
+        break;
+      case State::not_run:
+        if (auto polled = poll_not_run()) return *std::move(polled);
+        break;
+      case State::completed:
+        return complete();
+      case State::done:
+        return Poll::end();
+    }
+  }
+}
+
+Poll StepSource::fail(Error error) {
+  state_ = State::done;
+  span_.fail(error);
+  failure_ = error;
+  return Event(ErrorEvent{std::move(error)});
+}
+
+Poll StepSource::begin() {
+  span_ = Span(run_, SpanKind::step);
+  std::vector<FieldError> errors;
+  check_messages(step_->thread.messages, checked_messages_, errors);
+  if (!errors.empty()) return fail(validate(step_->thread).error());
+  call_.set_messages(step_->thread.messages);
+  // What a run's later turns add to the request was checked above; the rest does not change.
+  if (checked_messages_ == 0) {
+    if (Status valid = call_.check(call_.messages().size()); !valid) return fail(valid.error());
+  }
+  model_.emplace(run_, call_.call());
+  state_ = State::model;
+  return Poll::pending();
+}
+
+std::optional<Poll> StepSource::poll_model(const Waker& waker) {
+  Poll polled = model_->poll(waker);
+  if (polled.is_pending()) return polled;
+  if (polled.has_event()) {
+    collector_.apply(polled.event());
+    if (polled.event().tag() == EventTag::error && !collector_.in_message()) {
+      // The call itself failed: its error is the step's.
+      return fail(polled.event().get_if<ErrorEvent>()->error);
+    }
+    return polled;
+  }
+  model_.reset();
+  if (auto error = message_done()) return fail(*std::move(error));
+  return std::nullopt;
+}
+
+void StepSource::append_assistant(bool with_calls) {
+  const Response& response = step_->response;
+  Message message = assistant(*response.output_text);
+  if (response.message) message.metadata = response.message->metadata;
+  message.metadata["finish_reason"] =
+      response.finish_reason ? Json(to_string(*response.finish_reason)) : Json(nullptr);
+  if (with_calls) message.tool_calls = response.tool_calls;
+  step_->thread.messages.push_back(std::move(message));
+}
+
+std::optional<Error> StepSource::message_done() {
+  Result<Response> collected = std::move(collector_).response();
+  if (!collected) return collected.error();
+  step_->response = *std::move(collected);
+  Response& response = step_->response;
+  response.request_id = run_->request_id;
+
+  const bool runs_tools = response.finish_reason == FinishReason::tool_calls && !response.tool_calls.empty();
+  state_ = State::completed;
+  if (!runs_tools) {
+    step_->done = true;
+    append_assistant(false);
+    return std::nullopt;
+  }
+  if (run_->mode == Mode::manual) {
+    append_assistant(true);
+    step_->metadata["mode"] = to_string(Mode::manual);
+    return std::nullopt;
+  }
+  if (run_->on_unknown_tool == OnUnknownTool::error) {
+    if (auto unknown = find_unknown_tool(response.tool_calls, *run_->tools)) return unknown;
+  }
+  append_assistant(true);
+  std::vector<ToolCall> to_run;
+  is_manual_.reserve(response.tool_calls.size());
+  for (const ToolCall& call : response.tool_calls) {
+    const Tool* tool = run_->tools->find(call.name);
+    is_manual_.push_back(tool != nullptr && tool->manual);
+    (is_manual_.back() ? step_->manual_tool_calls : to_run).push_back(call);
+  }
+  if (!to_run.empty()) {
+    batch_ = std::make_unique<ToolBatchSource>(run_, std::move(to_run));
+    state_ = State::tools;
+  }
+  return std::nullopt;
+}
+
+std::optional<Poll> StepSource::poll_tools(const Waker& waker) {
+  Poll polled = batch_->poll(waker);
+  if (!polled.is_end()) return polled;
+  tools_done();
+  return std::nullopt;
+}
+
+void StepSource::tools_done() {
+  std::vector<Message> messages = batch_->take_messages();
+  if (batch_->halt()) {
+    step_->done = true;
+    step_->metadata = *batch_->halt();
+  }
+  // A turn that was ended leaves nothing pending, so that the thread stays valid.
+  const bool answer_manual = step_->done;
+  auto message = messages.begin();
+  for (std::size_t i = 0; i < is_manual_.size(); ++i) {
+    const ToolCall& call = step_->response.tool_calls[i];
+    if (!is_manual_[i]) {
+      step_->tool_results.push_back(std::move(*message++));
+    } else if (answer_manual) {
+      step_->tool_results.push_back(tool_result(call.id, not_run_content(*run_, call)));
+    }
+  }
+  if (answer_manual) step_->manual_tool_calls.clear();
+  for (const Message& result : step_->tool_results) step_->thread.messages.push_back(result);
+  batch_.reset();
+  state_ = answer_manual ? State::not_run : State::completed;
+}
+
+std::optional<Poll> StepSource::poll_not_run() {
+  while (next_not_run_ < is_manual_.size()) {
+    const std::size_t index = next_not_run_++;
+    if (!is_manual_[index]) continue;
+    const Message& message = step_->tool_results[index];
+    return Event(ToolResultEncoded{*message.tool_call_id, message.text()});
+  }
+  state_ = State::completed;
+  return std::nullopt;
+}
+
+Poll StepSource::complete() {
+  state_ = State::done;
+  result_ = std::move(step_);
+  span_.stop({.step = result_.get()});
+  return Event(StepCompleted{.step = result_, .mode = run_->mode});
+}
+
+}  // namespace allm

@@ -1,0 +1,59 @@
+// One step: a model call, then the tools it asks for.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "allm/collector.hpp"
+#include "allm/stream.hpp"
+#include "chat/prepared_call.hpp"
+#include "engine/model_call.hpp"
+#include "engine/run.hpp"
+#include "tools/batch.hpp"
+
+namespace allm {
+
+// Gives the events of the step and, if it can be finished, StepCompleted. A step that cannot gives an
+// ErrorEvent as its last event; it is then no part of the conversation.
+class StepSource : public EventSource {
+ public:
+  // `call` must outlive the step. Messages below `checked_messages` were validated before.
+  StepSource(std::shared_ptr<const Run> run, PreparedCall& call, Thread thread, std::size_t checked_messages);
+  Poll poll(const Waker& waker) override;
+
+  // After the end: the result, or why there is none.
+  const std::shared_ptr<const StepResult>& result() const { return result_; }
+  const std::optional<Error>& failure() const { return failure_; }
+
+ private:
+  enum class State : std::uint8_t { begin, model, tools, not_run, completed, done };
+
+  Poll begin();
+  Poll fail(Error error);
+  std::optional<Poll> poll_model(const Waker& waker);
+  std::optional<Poll> poll_tools(const Waker& waker);
+  std::optional<Poll> poll_not_run();
+  // Decides what follows the message; an error if the step cannot go on.
+  std::optional<Error> message_done();
+  void tools_done();
+  Poll complete();
+  void append_assistant(bool with_calls);
+
+  std::shared_ptr<const Run> run_;
+  PreparedCall& call_;
+  std::size_t checked_messages_;
+  State state_ = State::begin;
+  Span span_;
+  StreamCollector collector_;
+  std::optional<ModelCall> model_;
+  std::unique_ptr<ToolBatchSource> batch_;
+  std::shared_ptr<StepResult> step_;
+  std::vector<bool> is_manual_;        // by call
+  std::size_t next_not_run_ = 0;
+  std::shared_ptr<const StepResult> result_;
+  std::optional<Error> failure_;
+};
+
+}  // namespace allm

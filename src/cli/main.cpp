@@ -1,0 +1,67 @@
+// The allm command. The only file that knows CLI11.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/demo_command.hpp"
+#include "cli/scenario_command.hpp"
+#include "cli/terminal.hpp"
+
+namespace {
+
+constexpr int kUsageError = 2;
+
+constexpr const char* kFooter =
+    "Exit codes:\n"
+    "  0  all is well\n"
+    "  1  something failed: a scenario, or the run that was asked for\n"
+    "  2  the command line was wrong, or named nothing to do";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace allm::cli;
+
+  CLI::App app("allm: one engine, any model, tools that run in parallel, conversations that are plain data.", "allm");
+  app.set_version_flag("--version", std::string("allm ") + ALLM_VERSION, "Print the version and exit");
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.require_subcommand(1);
+  app.footer(kFooter);
+
+  ScenarioArguments scenario;
+  std::vector<std::string> paths;
+  CLI::App* scenario_app = app.add_subcommand("scenario", "Check scenario files: agent runs written down as data");
+  scenario_app->add_option("path", paths, "Files, and directories to search for *.json")
+      ->required()
+      ->type_name("FILE|DIR");
+  scenario_app->add_flag("--observe", scenario.observe, "Print what was observed, as JSON, instead of checking it");
+  scenario_app->add_flag("-q,--quiet", scenario.quiet, "Print only how many passed and failed");
+  scenario_app->add_option("-j,--jobs", scenario.jobs, "Files to check at once")
+      ->check(CLI::Range(1, 256))
+      ->type_name("N")
+      ->capture_default_str();
+  scenario_app->footer(
+      "Ends with `N passed, M failed`; the exit code is 0 only if M is 0.\n"
+      "The format of the files is described in docs/scenario-format.md.");
+
+  bool fast = false;
+  CLI::App* demo_app = app.add_subcommand("demo", "Show an agent at work, with a scripted model and no key");
+  demo_app->add_flag("--fast", fast, "Without delays; the default when the output is not a terminal");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // Help and version are reported this way too; they are no errors.
+    return app.exit(error) == 0 ? 0 : kUsageError;
+  }
+
+  const Terminal out(stdout);
+  const Terminal errors(stderr);
+  if (scenario_app->parsed()) {
+    scenario.paths.assign(paths.begin(), paths.end());
+    return scenario_command(scenario, out, errors);
+  }
+  return demo_command(fast || !out.interactive(), out);
+}

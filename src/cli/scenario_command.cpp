@@ -1,0 +1,197 @@
+#include "cli/scenario_command.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <fstream>
+#include <future>
+#include <iterator>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "allm/json.hpp"
+#include "allm/scenario.hpp"
+
+namespace allm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMismatchesShown = 20;
+
+struct ScenarioReport {
+  std::string name;
+  std::string about;
+  std::vector<std::string> problems;  // empty if it passed
+  Json observations;
+};
+
+struct FileReport {
+  fs::path path;
+  std::string error;  // why none of its scenarios could run, or empty
+  std::vector<ScenarioReport> scenarios;
+};
+
+// The files to check, in the order of the arguments and sorted below each of them. A path that
+// cannot be read stays in the list, so that it is reported.
+std::vector<fs::path> find_files(const std::vector<fs::path>& paths) {
+  std::vector<fs::path> files;
+  for (const fs::path& path : paths) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<fs::path> found;
+    fs::recursive_directory_iterator entry(path, error);
+    if (error) found.push_back(path);
+    for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+      if (entry->path().extension() == ".json" && !entry->is_directory(error)) found.push_back(entry->path());
+    }
+    std::ranges::sort(found);
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
+}
+
+Result<Json> read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::error_code ignored;
+  std::string text;
+  const bool opened = file.is_open() && !fs::is_directory(path, ignored);
+  if (opened) text.assign(std::istreambuf_iterator<char>(file), {});
+  if (!opened || file.bad()) {
+    return std::unexpected(
+        validation_error(ValidationError::Reason::invalid_scenario, {}, "unreadable", "the file cannot be read"));
+  }
+  return parse_json(text);
+}
+
+// What a scenario says about itself; "" where it says nothing.
+std::string member(const Json& document, std::size_t index, const char* key) {
+  const Json& scenario = document.is_array() ? document[index] : document;
+  return scenario.value(key, "");
+}
+
+FileReport check_file(const fs::path& path) {
+  FileReport report{.path = path};
+  // A defect of ours must not take the other files' results with it.
+  try {
+    const Result<Json> document = read_file(path);
+    if (!document) {
+      report.error = document.error().message();
+      return report;
+    }
+    Result<std::vector<ScenarioOutcome>> outcomes = run_scenarios(*document);
+    if (!outcomes) {
+      report.error = "not a scenario: " + outcomes.error().message();
+      return report;
+    }
+    for (std::size_t i = 0; i < outcomes->size(); ++i) {
+      ScenarioOutcome& outcome = (*outcomes)[i];
+      report.scenarios.push_back({.name = outcome.name,
+                                  .about = member(*document, i, "about"),
+                                  .problems = std::move(outcome.mismatches),
+                                  .observations = std::move(outcome.observations)});
+    }
+  } catch (const std::exception& exception) {
+    report.error = fmt::format("internal error: {}", exception.what());
+  }
+  return report;
+}
+
+// Starts as many workers as there are jobs and hands out the reports in the files' order.
+class Checks {
+ public:
+  Checks(std::vector<fs::path> files, std::size_t jobs) : files_(std::move(files)), reports_(files_.size()) {
+    for (std::size_t i = 0; i < std::min(std::max<std::size_t>(jobs, 1), files_.size()); ++i) {
+      workers_.emplace_back([this] { work(); });
+    }
+  }
+
+  // Waits for it.
+  FileReport report(std::size_t index) { return reports_[index].get_future().get(); }
+
+ private:
+  void work() {
+    for (std::size_t i = next_++; i < files_.size(); i = next_++) reports_[i].set_value(check_file(files_[i]));
+  }
+
+  std::vector<fs::path> files_;
+  std::vector<std::promise<FileReport>> reports_;
+  std::atomic<std::size_t> next_ = 0;
+  std::vector<std::jthread> workers_;
+};
+
+std::string heading(const Terminal& out, const fs::path& path, const std::string& name) {
+  std::string line = out.paint(Style::red, "FAIL") + " " + out.paint(Style::bold, printable(path.string()));
+  if (!name.empty()) line += "  " + printable(name);
+  return line + "\n";
+}
+
+void print_failure(const Terminal& out, const fs::path& path, const ScenarioReport& scenario) {
+  std::string text = heading(out, path, scenario.name);
+  if (!scenario.about.empty()) text += "  " + out.paint(Style::dim, printable(scenario.about)) + "\n";
+  const std::size_t shown = std::min(scenario.problems.size(), kMismatchesShown);
+  for (std::size_t i = 0; i < shown; ++i) text += "    " + printable(scenario.problems[i]) + "\n";
+  if (shown < scenario.problems.size()) text += fmt::format("    … and {} more\n", scenario.problems.size() - shown);
+  out.write(text + "\n");
+}
+
+struct Totals {
+  std::size_t passed = 0;
+  std::size_t failed = 0;
+};
+
+void print_observations(const FileReport& report, const Terminal& out, const Terminal& errors, Totals& totals) {
+  if (!report.error.empty()) {
+    ++totals.failed;
+    errors.write(fmt::format("allm scenario: {}: {}\n", printable(report.path.string()), printable(report.error)));
+  }
+  for (const ScenarioReport& scenario : report.scenarios) {
+    ++totals.passed;
+    out.write(scenario.observations.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  }
+}
+
+void print_verdicts(const FileReport& report, const Terminal& out, bool quiet, Totals& totals) {
+  if (!report.error.empty()) {
+    ++totals.failed;
+    if (!quiet) out.write(heading(out, report.path, "") + "    " + printable(report.error) + "\n\n");
+  }
+  for (const ScenarioReport& scenario : report.scenarios) {
+    ++(scenario.problems.empty() ? totals.passed : totals.failed);
+    if (!scenario.problems.empty() && !quiet) print_failure(out, report.path, scenario);
+  }
+}
+
+}  // namespace
+
+int scenario_command(const ScenarioArguments& arguments, const Terminal& out, const Terminal& errors) {
+  const std::vector<fs::path> files = find_files(arguments.paths);
+  if (files.empty()) {
+    errors.write("allm scenario: no scenario files found; name a *.json file or a directory that holds some\n");
+    return 2;
+  }
+  Checks checks(files, arguments.jobs);
+  Totals totals;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const FileReport report = checks.report(i);
+    if (arguments.observe) {
+      print_observations(report, out, errors, totals);
+    } else {
+      print_verdicts(report, out, arguments.quiet, totals);
+    }
+  }
+  if (!arguments.observe) {
+    const std::string line = fmt::format("{} passed, {} failed", totals.passed, totals.failed);
+    out.write(out.paint(totals.failed == 0 ? Style::green : Style::red, line) + "\n");
+  }
+  return totals.failed == 0 ? 0 : 1;
+}
+
+}  // namespace allm::cli

@@ -1,0 +1,147 @@
+#include "allm/error.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "allm/json.hpp"
+
+#include "data/names.hpp"
+#include "data/problems.hpp"
+
+namespace allm {
+
+struct Error::Data {
+  Detail detail;
+  std::string message;
+  Json metadata;
+  Json cause;
+};
+
+namespace {
+
+template <class... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+
+std::string describe(std::string_view kind, const std::optional<std::string>& who, std::string_view reason) {
+  if (who.has_value()) return fmt::format("{} ({}): {}", kind, *who, reason);
+  return fmt::format("{}: {}", kind, reason);
+}
+
+std::string default_message(const Error::Detail& detail) {
+  return std::visit(
+      Overloaded{
+          [](const EngineError& e) { return describe("engine error", e.provider, to_string(e.reason)); },
+          [](const AdapterError& e) { return describe("adapter error", e.provider, to_string(e.reason)); },
+          [](const StreamError& e) { return describe("stream error", e.provider, to_string(e.reason)); },
+          [](const ValidationError& e) {
+            return fmt::format("validation error: {} ({} {})", to_string(e.reason), e.errors.size(),
+                               e.errors.size() == 1 ? "error" : "errors");
+          },
+          [](const ToolError& e) { return describe("tool error", e.tool_name, to_string(e.reason)); },
+          [](const SessionError& e) { return describe("session error", std::nullopt, to_string(e.reason)); },
+      },
+      detail);
+}
+
+bool equal(const EngineError& a, const EngineError& b) { return a.reason == b.reason && a.provider == b.provider; }
+bool equal(const AdapterError& a, const AdapterError& b) {
+  return a.reason == b.reason && a.provider == b.provider && a.status == b.status &&
+         a.retry_after_ms == b.retry_after_ms && a.request_id == b.request_id;
+}
+bool equal(const StreamError& a, const StreamError& b) {
+  return a.reason == b.reason && a.provider == b.provider && a.event_index == b.event_index;
+}
+bool equal(const ValidationError& a, const ValidationError& b) { return a.reason == b.reason && a.errors == b.errors; }
+bool equal(const ToolError& a, const ToolError& b) {
+  return a.reason == b.reason && a.tool_name == b.tool_name && a.tool_call_id == b.tool_call_id;
+}
+bool equal(const SessionError& a, const SessionError& b) { return a.reason == b.reason; }
+
+}  // namespace
+
+std::string_view to_string(EngineError::Reason reason) { return enum_name(reason); }
+std::string_view to_string(AdapterError::Reason reason) { return enum_name(reason); }
+std::string_view to_string(StreamError::Reason reason) { return enum_name(reason); }
+std::string_view to_string(ValidationError::Reason reason) { return enum_name(reason); }
+std::string_view to_string(ToolError::Reason reason) { return enum_name(reason); }
+std::string_view to_string(SessionError::Reason reason) { return enum_name(reason); }
+
+template <class Reason>
+std::optional<Reason> reason_from_string(std::string_view name) {
+  return enum_from_name<Reason>(name);
+}
+
+template std::optional<EngineError::Reason> reason_from_string(std::string_view);
+template std::optional<AdapterError::Reason> reason_from_string(std::string_view);
+template std::optional<StreamError::Reason> reason_from_string(std::string_view);
+template std::optional<ValidationError::Reason> reason_from_string(std::string_view);
+template std::optional<ToolError::Reason> reason_from_string(std::string_view);
+template std::optional<SessionError::Reason> reason_from_string(std::string_view);
+
+Error::Error(Detail detail, std::string message)
+    : Error(std::move(detail), std::move(message), Json::object(), nullptr) {}
+
+Error::Error(Detail detail, std::string message, Json metadata)
+    : Error(std::move(detail), std::move(message), std::move(metadata), nullptr) {}
+
+Error::Error(Detail detail, std::string message, Json metadata, Json cause) {
+  if (message.empty()) message = default_message(detail);
+  if (metadata.is_null()) metadata = Json::object();
+  data_ =
+      std::make_shared<const Data>(Data{std::move(detail), std::move(message), std::move(metadata), std::move(cause)});
+}
+
+const Error::Detail& Error::detail() const { return data_->detail; }
+const std::string& Error::message() const { return data_->message; }
+const Json& Error::metadata() const { return data_->metadata; }
+const Json& Error::cause() const { return data_->cause; }
+
+std::string_view Error::kind() const {
+  return std::visit(Overloaded{
+                        [](const EngineError&) { return std::string_view("EngineError"); },
+                        [](const AdapterError&) { return std::string_view("AdapterError"); },
+                        [](const StreamError&) { return std::string_view("StreamError"); },
+                        [](const ValidationError&) { return std::string_view("ValidationError"); },
+                        [](const ToolError&) { return std::string_view("ToolError"); },
+                        [](const SessionError&) { return std::string_view("SessionError"); },
+                    },
+                    detail());
+}
+
+std::string_view Error::reason() const {
+  return std::visit([](const auto& kind) { return to_string(kind.reason); }, detail());
+}
+
+bool operator==(const Error& a, const Error& b) {
+  if (a.data_ == b.data_) return true;
+  if (a.detail().index() != b.detail().index()) return false;
+  const bool same_detail = std::visit(
+      [&b](const auto& kind) { return equal(kind, std::get<std::remove_cvref_t<decltype(kind)>>(b.detail())); },
+      a.detail());
+  return same_detail && a.message() == b.message() && a.metadata() == b.metadata() && a.cause() == b.cause();
+}
+
+Error validation_error(ValidationError::Reason reason, Path path, std::string field_reason, std::string message) {
+  std::vector<FieldError> errors;
+  errors.push_back({std::move(path), std::move(field_reason)});
+  if (message.empty()) return problems(reason, std::move(errors));
+  return Error(ValidationError{reason, std::move(errors)}, std::move(message));
+}
+
+std::string to_string(const Path& path) {
+  std::string text;
+  for (const PathStep& step : path) {
+    if (const auto* index = std::get_if<std::int64_t>(&step)) {
+      text += fmt::format("[{}]", *index);
+    } else {
+      if (!text.empty()) text += '.';
+      text += std::get<std::string>(step);
+    }
+  }
+  return text;
+}
+
+}  // namespace allm

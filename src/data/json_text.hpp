@@ -1,0 +1,43 @@
+// A JSON text, checked as a whole: well-formed UTF-8 JSON within the limits on size and depth.
+//
+// The hot path is simdjson. It refuses integers beyond 64 bits, so such texts (and, for the place
+// of a mistake, broken ones) are read again by a slow reader that makes doubles of them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "allm/json.hpp"
+#include "data/failure.hpp"
+#include "data/json_node.hpp"
+
+namespace allm::codec {
+
+// The slow reader. Iterative; keeps all limits.
+bool read_slowly(std::string_view text, const ReadLimits& limits, Failure& failure, Json& out);
+
+// The limits that are kept: nesting never exceeds what the stack is sure to bear.
+ReadLimits effective(const ReadLimits& limits);
+
+// A parsed text. It borrows the calling thread's parser: only one may live at a time on a thread,
+// and it must not leave it.
+class Document {
+ public:
+  enum class Form : std::uint8_t { broken, text, value };
+
+  Document(std::string_view text, const ReadLimits& limits, Failure& failure);
+  Document(const Document&) = delete;
+  Document& operator=(const Document&) = delete;
+  ~Document();
+
+  Form form() const { return form_; }
+  TextNode root() const { return {tape_, tape_.words + 1}; }  // of a text
+  Json& value() { return value_; }                            // of a text that had to be read slowly
+
+ private:
+  Form form_ = Form::broken;
+  Tape tape_;
+  Json value_;
+};
+
+}  // namespace allm::codec

@@ -1,0 +1,226 @@
+// messages_from_json: conversations as people write them.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "allm/serialize.hpp"
+#include "allm/validate.hpp"
+
+#include "data/names.hpp"
+#include "data/problems.hpp"
+#include "data/validate.hpp"
+
+namespace allm {
+
+namespace {
+
+using Errors = std::vector<FieldError>;
+
+Path joined(Path path, PathStep step) {
+  path.push_back(std::move(step));
+  return path;
+}
+
+const Json& member(const Json& object, const char* key) {
+  static const Json kNull = nullptr;
+  const auto found = object.find(key);
+  return found == object.end() ? kNull : *found;
+}
+
+// Adds a codec's errors under a path of ours, in our words.
+void add_errors(const Error& error, const Path& prefix, Errors& errors) {
+  const auto* validation = error.get_if<ValidationError>();
+  if (validation == nullptr || validation->errors.empty()) {
+    errors.push_back({prefix, "invalid_type"});
+    return;
+  }
+  for (const FieldError& field : validation->errors) {
+    // What the codec says about a value as a whole it says about "json" or "format".
+    const bool whole = field.path == Path{"json"} || field.path == Path{"format"};
+    Path path = prefix;
+    if (!whole) path.insert(path.end(), field.path.begin(), field.path.end());
+    errors.push_back({std::move(path), field.reason == "missing" ? "required" : field.reason});
+  }
+}
+
+template <class T>
+std::optional<T> decoded(const Json& json, const Path& path, Errors& errors) {
+  Result<T> value = from_json_value<T>(json);
+  if (value.has_value()) return *std::move(value);
+  add_errors(value.error(), path, errors);
+  return std::nullopt;
+}
+
+bool has_tag(const Json& json, std::string_view tag) { return json.is_object() && member(json, "__type__") == tag; }
+
+std::optional<std::string> text_or_null(const Json& object, const char* key, const Path& path, Errors& errors) {
+  const Json& value = member(object, key);
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_null()) errors.push_back({joined(path, key), "invalid_type"});
+  return std::nullopt;
+}
+
+Json object_or_empty(const Json& object, const char* key, const Path& path, Errors& errors) {
+  const Json& value = member(object, key);
+  if (value.is_object()) return value;
+  if (!value.is_null()) errors.push_back({joined(path, key), "invalid_type"});
+  return Json::object();
+}
+
+template <std::size_t N>
+void refuse_others(const Json& object, const std::array<std::string_view, N>& known, const Path& path, Errors& errors) {
+  for (const auto& [key, value] : object.items()) {
+    if (std::ranges::find(known, key) == known.end()) errors.push_back({joined(path, key), "unknown_field"});
+  }
+}
+
+Part plain_text(const Json& json, const Path& path, Errors& errors) {
+  TextPart part;
+  if (const Json& text = member(json, "text"); text.is_string()) {
+    part.text = text.get<std::string>();
+  } else {
+    errors.push_back({joined(path, "text"), text.is_null() ? "required" : "invalid_type"});
+  }
+  part.metadata = object_or_empty(json, "metadata", path, errors);
+  refuse_others(json, std::array<std::string_view, 3>{"type", "text", "metadata"}, path, errors);
+  return part;
+}
+
+Part plain_image(const Json& json, const Path& path, Errors& errors) {
+  ImagePart part;
+  const auto url = text_or_null(json, "url", path, errors);
+  const auto base64 = text_or_null(json, "base64", path, errors);
+  const auto file = text_or_null(json, "file", path, errors);
+  if (url.has_value() + base64.has_value() + file.has_value() != 1) {
+    errors.push_back({path, "one_source_required"});
+  } else if (url.has_value()) {
+    part.image.source = ImageUrl{*url};
+  } else if (base64.has_value()) {
+    part.image.source = ImageBase64{*base64};
+  } else {
+    part.image = image_from_file(*file);
+  }
+  if (auto mime_type = text_or_null(json, "mime_type", path, errors)) part.image.mime_type = std::move(mime_type);
+  if (base64.has_value() && !part.image.mime_type.has_value()) {
+    errors.push_back({joined(path, "mime_type"), "required"});
+  }
+  if (const auto detail = text_or_null(json, "detail", path, errors)) {
+    const std::optional<ImageDetail> known = enum_from_name<ImageDetail>(*detail);
+    if (!known.has_value()) errors.push_back({joined(path, "detail"), "unknown"});
+    part.detail = known.value_or(ImageDetail::automatic);
+  }
+  part.metadata = object_or_empty(json, "metadata", path, errors);
+  refuse_others(json,
+                std::array<std::string_view, 7>{"type", "url", "base64", "file", "mime_type", "detail", "metadata"},
+                path, errors);
+  return part;
+}
+
+Part part_from_json(const Json& json, const Path& path, Errors& errors) {
+  if (has_tag(json, "ALLM.TextPart")) return decoded<TextPart>(json, path, errors).value_or(TextPart{});
+  if (has_tag(json, "ALLM.ImagePart")) return decoded<ImagePart>(json, path, errors).value_or(ImagePart{});
+  if (json.is_object() && !json.contains("__type__")) {
+    if (member(json, "type") == "text") return plain_text(json, path, errors);
+    if (member(json, "type") == "image") return plain_image(json, path, errors);
+  }
+  return UnknownPart{json};
+}
+
+Content content_from_json(const Json& json, const Path& path, Errors& errors) {
+  if (json.is_string()) return json.get<std::string>();
+  std::vector<Part> parts;
+  if (json.is_array()) {
+    for (std::size_t i = 0; i < json.size(); ++i) {
+      parts.push_back(part_from_json(json[i], joined(path, static_cast<std::int64_t>(i)), errors));
+    }
+  } else {
+    errors.push_back({path, "invalid_type"});
+  }
+  return parts;
+}
+
+ToolCall tool_call_from_json(const Json& json, const Path& path, Errors& errors) {
+  std::optional<ToolCall> call = decoded<ToolCall>(json, path, errors);
+  if (!call.has_value()) return {};
+  if (call->id.empty()) errors.push_back({joined(path, "id"), "required"});
+  if (call->name.empty()) errors.push_back({joined(path, "name"), "required"});
+  return *std::move(call);
+}
+
+std::vector<ToolCall> tool_calls_from_json(const Json& json, const Path& path, Errors& errors) {
+  std::vector<ToolCall> calls;
+  if (json.is_array()) {
+    for (std::size_t i = 0; i < json.size(); ++i) {
+      calls.push_back(tool_call_from_json(json[i], joined(path, static_cast<std::int64_t>(i)), errors));
+    }
+  } else if (!json.is_null()) {
+    errors.push_back({path, "invalid_type"});
+  }
+  return calls;
+}
+
+Message plain_message(const Json& json, const Path& path, Errors& errors) {
+  Message message;
+  const Json& role = member(json, "role");
+  const std::optional<Role> known =
+      role.is_string() ? enum_from_name<Role>(role.get_ref<const std::string&>()) : std::nullopt;
+  if (!known.has_value()) errors.push_back({joined(path, "role"), "unknown"});
+  message.role = known.value_or(Role::user);
+  message.content = content_from_json(member(json, "content"), joined(path, "content"), errors);
+  Errors call_id_errors;
+  message.tool_call_id = text_or_null(json, "tool_call_id", path, call_id_errors);
+  // One of the wrong type is not missing too.
+  if (!call_id_errors.empty()) message.tool_call_id = std::string();
+  check_message(message, path, errors);
+  errors.insert(errors.end(), call_id_errors.begin(), call_id_errors.end());
+
+  message.name = text_or_null(json, "name", path, errors);
+  message.metadata = object_or_empty(json, "metadata", path, errors);
+  message.tool_calls = tool_calls_from_json(member(message.metadata, "tool_calls"),
+                                            joined(joined(path, "metadata"), "tool_calls"), errors);
+  message.metadata.erase("tool_calls");
+  std::vector<ToolCall> calls = tool_calls_from_json(member(json, "tool_calls"), joined(path, "tool_calls"), errors);
+  if (!calls.empty() && !message.tool_calls.empty()) errors.push_back({joined(path, "tool_calls"), "given_twice"});
+  if (!calls.empty()) message.tool_calls = std::move(calls);
+  refuse_others(json,
+                std::array<std::string_view, 6>{"role", "content", "tool_call_id", "name", "metadata", "tool_calls"},
+                path, errors);
+  return message;
+}
+
+Message message_from_json(const Json& json, const Path& path, Errors& errors) {
+  Message message;
+  if (json.is_string()) {
+    message = user(json.get<std::string>());
+    check_message(message, path, errors);
+  } else if (has_tag(json, "ALLM.Message")) {
+    message = decoded<Message>(json, path, errors).value_or(Message{});
+    check_message(message, path, errors);
+  } else if (json.is_object()) {
+    message = plain_message(json, path, errors);
+  } else {
+    errors.push_back({path, "invalid_type"});
+  }
+  return message;
+}
+
+}  // namespace
+
+Result<std::vector<Message>> messages_from_json(const Json& json, ValidationError::Reason reason) {
+  Errors errors;
+  std::vector<Message> messages;
+  if (json.is_array()) {
+    messages.reserve(json.size());
+    for (std::size_t i = 0; i < json.size(); ++i) {
+      messages.push_back(message_from_json(json[i], {"messages", static_cast<std::int64_t>(i)}, errors));
+    }
+  } else {
+    errors.push_back({{"messages"}, "invalid_type"});
+  }
+  if (!errors.empty()) return std::unexpected(problems(reason, std::move(errors)));
+  return messages;
+}
+
+}  // namespace allm

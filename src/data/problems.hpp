@@ -1,0 +1,23 @@
+// Validation errors in words. Pure functions, safe to call from any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "allm/error.hpp"
+#include "allm/json.hpp"
+
+namespace allm {
+
+// What the words say beyond path and reason, where known.
+struct ProblemDetails {
+  std::string duplicate_name = {};  // for duplicate_name
+  std::string part_type = {};       // for invalid_part_type
+};
+
+// A ValidationError whose message names all problems and what to do: "invalid request:
+// messages[1].tool_call_id is required: …; tools: two tools are named 'a'".
+Error problems(ValidationError::Reason reason, std::vector<FieldError> errors, const ProblemDetails& details = {},
+               Json metadata = Json::object());
+
+}  // namespace allm

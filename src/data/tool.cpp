@@ -1,0 +1,31 @@
+#include "allm/tool.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "allm/result.hpp"
+
+namespace allm {
+
+ToolOutcome ok(Json value) { return ToolOk{std::move(value)}; }
+ToolOutcome failure(Json reason) { return ToolFailure{std::move(reason)}; }
+ToolOutcome ask_user(std::string question, Json options) { return AskUser{std::move(question), std::move(options)}; }
+ToolOutcome halt(std::string reason, Json result) { return Halt{std::move(reason), std::move(result)}; }
+
+bool is_reserved_halt_reason(std::string_view reason) {
+  constexpr std::array kReserved = {
+      halted::ask_user,  halted::max_turns, halted::halt_when, halted::tool_error,
+      halted::cancelled, halted::completed, halted::error,     halted::manual_tool_calls,
+  };
+  return std::ranges::find(kReserved, reason) != kReserved.end();
+}
+
+bool operator==(const Tool& a, const Tool& b) {
+  return a.name == b.name && a.description == b.description && a.schema == b.schema && a.manual == b.manual &&
+         a.compact == b.compact && a.summary == b.summary && a.validate_arguments == b.validate_arguments &&
+         a.timeout == b.timeout && a.metadata == b.metadata && a.unknown_fields == b.unknown_fields;
+}
+
+}  // namespace allm

@@ -1,0 +1,31 @@
+// Validation for the layers above, which check a growing thread turn by turn. The rules are those
+// of allm/validate.hpp. Nothing is allocated for what is valid. Safe to call from any thread.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "allm/validate.hpp"
+
+namespace allm {
+
+// Adds what is wrong with a message, each path beginning with `prefix`.
+void check_message(const Message& message, const Path& prefix, std::vector<FieldError>& errors);
+
+// Adds what is wrong with the messages from index `from` on, at ["messages", i, field].
+void check_messages(const MessageList& messages, std::size_t from, std::vector<FieldError>& errors);
+
+// Values of untyped origin (an engine's params) that could not be put into a Request because they
+// have the wrong type.
+struct RequestIssues {
+  bool bad_temperature = false;
+  bool bad_max_tokens = false;
+  bool bad_response_format = false;
+  bool bad_prompt_cache = false;
+};
+
+// validate(Request), looking only at the messages from index `messages_from` on, and with `issues`
+// reported in their places.
+Status check_request(const Request& request, std::size_t messages_from, const RequestIssues& issues);
+
+}  // namespace allm

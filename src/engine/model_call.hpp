@@ -1,0 +1,40 @@
+// One model call: opens the adapter's stream, retries it while nothing has been delivered, and keeps
+// it to the protocol of events.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "allm/adapter.hpp"
+#include "engine/run.hpp"
+#include "engine/span.hpp"
+#include "runtime/alarm.hpp"
+
+namespace allm {
+
+// Gives the model's events. A call that fails gives an ErrorEvent and ends. `call` must outlive it.
+class ModelCall : public EventSource {
+ public:
+  ModelCall(std::shared_ptr<const Run> run, const AdapterCall& call);
+  Poll poll(const Waker& waker) override;
+
+ private:
+  void open();
+  // The event with what only the run knows: costs and the run's id.
+  Poll with_costs(MessageCompleted completed) const;
+  // Handles the failure of an attempt before anything was delivered: the error, if it stands.
+  std::optional<Error> retry_or_fail(Error error);
+
+  std::shared_ptr<const Run> run_;
+  const AdapterCall& call_;
+  Span generate_;
+  Span stream_;
+  std::unique_ptr<EventSource> source_;
+  std::optional<Alarm> backoff_;
+  std::optional<Error> failure_;  // waits to be delivered
+  int attempt_ = 0;
+  bool delivered_ = false;
+  bool done_ = false;
+};
+
+}  // namespace allm

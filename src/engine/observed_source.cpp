@@ -1,0 +1,69 @@
+#include "engine/observed_source.hpp"
+
+#include <utility>
+
+#include "runtime/failed_source.hpp"
+
+namespace allm {
+
+ObservedSource::ObservedSource(std::unique_ptr<EventSource> inner, const CallOptions& options)
+    : inner_(std::move(inner)),
+      on_event_(options.on_event),
+      text_deltas_(options.emit_text_deltas),
+      tool_deltas_(options.emit_tool_deltas),
+      raw_chunks_(options.include_raw_chunks) {}
+
+Poll ObservedSource::poll(const Waker& waker) {
+  if (held_) return *std::exchange(held_, std::nullopt);
+  if (!inner_) return Poll::end();
+  try {
+    return poll_observed(waker);
+  } catch (...) {
+    // A callback threw: the run is over, and the exception is the caller's.
+    inner_.reset();
+    throw;
+  }
+}
+
+Poll ObservedSource::poll_observed(const Waker& waker) {
+  while (true) {
+    Poll polled = inner_->poll(waker);
+    if (!polled.has_event()) return polled;
+    if (on_event_) on_event_(polled.event());
+    if (!passes(polled.event())) continue;
+    if (polled.event().tag() == EventTag::error && !dropped_text_.empty()) {
+      held_ = polled.take();
+      return Event(TextCompleted{.text = std::exchange(dropped_text_, {})});
+    }
+    return polled;
+  }
+}
+
+bool ObservedSource::passes(const Event& event) {
+  switch (event.tag()) {
+    case EventTag::text_delta:
+      if (!text_deltas_) dropped_text_ += event.get_if<TextDelta>()->delta;
+      return text_deltas_;
+    case EventTag::tool_call_delta:
+      return tool_deltas_;
+    case EventTag::raw_chunk:
+      return raw_chunks_;
+    case EventTag::message_started:
+    case EventTag::text_completed:
+    case EventTag::message_completed:
+      dropped_text_.clear();
+      return true;
+    default:
+      return true;
+  }
+}
+
+EventStream observed_stream(std::unique_ptr<EventSource> inner, const CallOptions& options) {
+  return EventStream(std::make_unique<ObservedSource>(std::move(inner), options));
+}
+
+EventStream failed_stream(Error error, const CallOptions& options) {
+  return observed_stream(std::make_unique<FailedSource>(std::move(error)), options);
+}
+
+}  // namespace allm

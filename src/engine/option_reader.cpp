@@ -1,0 +1,236 @@
+#include "engine/option_reader.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace allm {
+namespace {
+
+bool read_integer(const Json& value, std::optional<std::int64_t>& target, std::string& problem) {
+  if (value.is_number_integer()) {
+    target = value.get<std::int64_t>();
+    return true;
+  }
+  problem = "must be an integer";
+  return false;
+}
+
+bool read_bool(const Json& value, bool& target, std::string& problem) {
+  if (value.is_boolean()) {
+    target = value.get<bool>();
+    return true;
+  }
+  problem = "must be true or false";
+  return false;
+}
+
+bool read_text(const Json& value, std::optional<std::string>& target, std::string& problem) {
+  if (value.is_string()) {
+    target = value.get<std::string>();
+    return true;
+  }
+  problem = "must be a text";
+  return false;
+}
+
+bool read_mode(const Json& value, CallOptions& options, std::string& problem) {
+  if (value == "auto") {
+    options.mode = Mode::automatic;
+  } else if (value == "manual") {
+    options.mode = Mode::manual;
+  } else {
+    problem = R"(must be "auto" or "manual")";
+    return false;
+  }
+  return true;
+}
+
+bool read_on_tool_error(const Json& value, CallOptions& options, std::string& problem) {
+  if (value == "continue") {
+    options.on_tool_error = ToolErrorAction::tell_model;
+  } else if (value == "halt") {
+    options.on_tool_error = ToolErrorAction::halt;
+  } else {
+    problem = R"(must be "continue", "halt" or a function)";
+    return false;
+  }
+  return true;
+}
+
+bool read_on_unknown_tool(const Json& value, CallOptions& options, std::string& problem) {
+  if (value == "error") {
+    options.on_unknown_tool = OnUnknownTool::error;
+  } else if (value == "report") {
+    options.on_unknown_tool = OnUnknownTool::report;
+  } else {
+    problem = R"(must be "error" or "report")";
+    return false;
+  }
+  return true;
+}
+
+bool read_timeout(const Json& value, CallOptions& options, std::string& problem) {
+  std::optional<std::int64_t> milliseconds;
+  if (!read_integer(value, milliseconds, problem)) return false;
+  options.tool_timeout = std::chrono::milliseconds(*milliseconds);
+  return true;
+}
+
+bool read_prompt_cache(const Json& value, CallOptions& options) {
+  if (value.is_boolean()) {
+    if (value.get<bool>()) options.prompt_cache = PromptCache{};
+    return true;
+  }
+  if (!value.is_object()) return false;
+  PromptCache cache;
+  for (const auto& [key, entry] : value.items()) {
+    if (key == "key" && (entry.is_null() || (entry.is_string() && !entry.get_ref<const std::string&>().empty()))) {
+      if (entry.is_string()) cache.key = entry.get<std::string>();
+    } else if (key == "retention" && (entry == "short" || entry == "long")) {
+      cache.retention = entry == "long" ? PromptCache::Retention::long_term : PromptCache::Retention::short_term;
+    } else {
+      return false;
+    }
+  }
+  options.prompt_cache = std::move(cache);
+  return true;
+}
+
+// Values that travel in the request: what is wrong with them is the request's error.
+bool read_request_option(std::string_view name, const Json& value, CallOptions& options, RequestIssues& issues) {
+  if (name == "temperature") {
+    issues.bad_temperature = !value.is_number();
+    if (value.is_number()) options.temperature = value.get<double>();
+  } else if (name == "max_tokens") {
+    issues.bad_max_tokens = !value.is_number_integer();
+    if (value.is_number_integer()) options.max_tokens = value.get<std::int64_t>();
+  } else if (name == "response_format") {
+    options.response_format = ResponseFormat::from_json(value);
+  } else if (name == "tool_choice") {
+    options.tool_choice = ToolChoice::from_json(value);
+  } else if (name == "prompt_cache") {
+    issues.bad_prompt_cache = !read_prompt_cache(value, options);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool is_filter(std::string_view name) {
+  return name == "emit_text_deltas" || name == "emit_tool_deltas" || name == "include_raw_chunks";
+}
+
+}  // namespace
+
+OptionRead read_option(std::string_view name, const Json& value, CallOptions& options, RequestIssues& issues,
+                       std::string& problem) {
+  static const Json kNothing = nullptr;
+  CallOptions scratch;
+  // A null still has to be an option that exists.
+  CallOptions& target = value.is_null() ? scratch : options;
+  const auto taken = [&value](bool fits) {
+    return fits || value.is_null() ? OptionRead::taken : OptionRead::invalid;
+  };
+  if (name == "mode") return taken(read_mode(value, target, problem));
+  if (name == "max_turns") return taken(read_integer(value, target.max_turns, problem));
+  if (name == "tool_timeout_ms") return taken(read_timeout(value, target, problem));
+  if (name == "max_concurrency") return taken(read_integer(value, target.max_concurrency, problem));
+  if (name == "on_tool_error") return taken(read_on_tool_error(value, target, problem));
+  if (name == "on_unknown_tool") return taken(read_on_unknown_tool(value, target, problem));
+  if (name == "structured_finalize") {
+    bool finalize = false;
+    if (!read_bool(value, finalize, problem)) return taken(false);
+    target.structured_finalize = finalize;
+    return OptionRead::taken;
+  }
+  if (name == "structured_finalize_nudge") return taken(read_text(value, target.structured_finalize_nudge, problem));
+  if (name == "emit_text_deltas") return taken(read_bool(value, target.emit_text_deltas, problem));
+  if (name == "emit_tool_deltas") return taken(read_bool(value, target.emit_tool_deltas, problem));
+  if (name == "include_raw_chunks") return taken(read_bool(value, target.include_raw_chunks, problem));
+  if (name == "session_id") return taken(read_text(value, target.session_id, problem));
+  if (name == "request_id") return taken(read_text(value, target.request_id, problem));
+  if (name == "context") {
+    problem = "must be an object";
+    if (value.is_object()) target.context = value;
+    return taken(value.is_object());
+  }
+  if (name == "model") {
+    problem = "must be a text";
+    if (value.is_string()) target.model = ModelRef(value.get<std::string>());
+    return taken(value.is_string());
+  }
+  if (value.is_null()) {
+    RequestIssues unused;
+    return read_request_option(name, kNothing, scratch, unused) ? OptionRead::taken : OptionRead::unknown;
+  }
+  return read_request_option(name, value, options, issues) ? OptionRead::taken : OptionRead::unknown;
+}
+
+ParamDefaults read_params(const Json& params) {
+  ParamDefaults defaults;
+  if (!params.is_object()) {
+    defaults.errors.push_back({{std::string("params")}, "invalid_type"});
+    defaults.problem = "params must be an object";
+    return defaults;
+  }
+  for (const auto& [name, value] : params.items()) {
+    std::string problem;
+    const OptionRead read = is_filter(name)
+                                ? OptionRead::taken
+                                : read_option(name, value, defaults.options, defaults.issues, problem);
+    if (read == OptionRead::unknown) defaults.provider[name] = value;
+    if (read == OptionRead::invalid) {
+      if (defaults.problem.empty()) defaults.problem = name + " " + problem;
+      defaults.errors.push_back({{name}, "invalid_value"});
+    }
+  }
+  return defaults;
+}
+
+Result<CallOptions> call_options_from_json(const Json& json) {
+  const auto reject = [](std::vector<FieldError> errors, const std::string& problem) {
+    return std::unexpected(Error(ValidationError{ValidationError::Reason::invalid_option, std::move(errors)},
+                                 "invalid option: " + problem));
+  };
+  if (json.is_null()) return CallOptions{};
+  if (!json.is_object()) return reject({{{}, "invalid_type"}}, "options must be an object");
+  CallOptions options;
+  RequestIssues issues;
+  std::vector<FieldError> errors;
+  std::string problems;
+  for (const auto& [name, value] : json.items()) {
+    std::string problem;
+    const OptionRead read = read_option(name, value, options, issues, problem);
+    if (read == OptionRead::taken) continue;
+    if (read == OptionRead::unknown) problem = "is not an option";
+    errors.push_back({{name}, read == OptionRead::unknown ? "unknown_option" : "invalid_value"});
+    problems += (problems.empty() ? "" : "; ") + name + " " + problem;
+  }
+  const auto reject_issue = [&](bool bad, const char* name, const char* problem) {
+    if (!bad) return;
+    errors.push_back({{std::string(name)}, "invalid_value"});
+    problems += (problems.empty() ? "" : "; ") + std::string(name) + " " + problem;
+  };
+  reject_issue(issues.bad_temperature, "temperature", "must be a number");
+  reject_issue(issues.bad_max_tokens, "max_tokens", "must be an integer");
+  reject_issue(issues.bad_prompt_cache, "prompt_cache", "must be true or {key, retention}");
+  if (!errors.empty()) return reject(std::move(errors), problems);
+  return options;
+}
+
+ToolErrorDecision ToolErrorDecision::continue_with(Json value) {
+  ToolErrorDecision decision;
+  decision.kind_ = Kind::continue_with;
+  decision.value_ = std::move(value);
+  return decision;
+}
+
+ToolErrorDecision ToolErrorDecision::halt() {
+  ToolErrorDecision decision;
+  decision.kind_ = Kind::halt;
+  return decision;
+}
+
+}  // namespace allm

@@ -1,0 +1,32 @@
+// Options by name: one table for call options in JSON and for an engine's params.
+#pragma once
+
+#include <string_view>
+
+#include "allm/options.hpp"
+#include "data/validate.hpp"
+
+namespace allm {
+
+enum class OptionRead : std::uint8_t {
+  taken,    // known, and stored
+  unknown,  // not an option of ours
+  invalid,  // known, but the value does not fit; `problem` says why
+};
+
+// Stores the option `name` in `options`. A null value is the same as none. Values that belong to a
+// request and have the wrong type are noted in `issues`, for request validation to report.
+OptionRead read_option(std::string_view name, const Json& value, CallOptions& options, RequestIssues& issues,
+                       std::string& problem);
+
+// An engine's params, taken apart once.
+struct ParamDefaults {
+  CallOptions options;
+  RequestIssues issues;
+  Json provider = Json::object();     // what goes to the provider
+  std::vector<FieldError> errors;     // params with values they cannot have
+  std::string problem;                // the first of them in words
+};
+ParamDefaults read_params(const Json& params);
+
+}  // namespace allm

@@ -1,0 +1,128 @@
+#include "engine/run.hpp"
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/engine_impl.hpp"
+#include "engine/request_id.hpp"
+
+namespace allm {
+namespace {
+
+constexpr std::string_view kDefaultNudge = "Give your final answer now, in the requested format.";
+
+class OptionProblems {
+ public:
+  void add(const char* option, const char* problem) {
+    errors_.push_back({{std::string(option)}, "invalid_value"});
+    if (!message_.empty()) message_ += "; ";
+    message_ += std::string(option) + " " + problem;
+  }
+  void add_params(const ParamDefaults& params) {
+    if (params.errors.empty()) return;
+    errors_.insert(errors_.end(), params.errors.begin(), params.errors.end());
+    message_ += (message_.empty() ? "" : "; ") + ("the engine's params: " + params.problem);
+  }
+  bool empty() const { return errors_.empty(); }
+  Error error() && {
+    return Error(ValidationError{ValidationError::Reason::invalid_option, std::move(errors_)},
+                 "invalid option: " + message_);
+  }
+
+ private:
+  std::vector<FieldError> errors_;
+  std::string message_;
+};
+
+template <class T>
+T pick(const std::optional<T>& call, const std::optional<T>& engine, T fallback) {
+  if (call) return *call;
+  return engine ? *engine : std::move(fallback);
+}
+
+bool is_nonempty_object(const std::optional<Json>& context) {
+  return context && context->is_object() && !context->empty();
+}
+
+const std::shared_ptr<const Json>& empty_object() {
+  static const auto empty = std::make_shared<const Json>(Json::object());
+  return empty;
+}
+
+}  // namespace
+
+const std::string* Run::model_name() const {
+  if (options.model) return &options.model->id;
+  return engine.model() ? &engine.model()->id : nullptr;
+}
+
+bool Run::has_response_format() const {
+  return options.response_format.has_value() || engine.impl().params->options.response_format.has_value();
+}
+
+Result<std::shared_ptr<const Run>> resolve_run(const Engine& engine, CallOptions options,
+                                               std::shared_ptr<const ToolSet> tools) {
+  const Engine::Impl& impl = engine.impl();
+  const CallOptions& defaults = impl.params->options;
+  auto run = std::make_shared<Run>();
+  OptionProblems problems;
+
+  run->mode = pick(options.mode, defaults.mode, Mode::automatic);
+  run->max_turns = pick(options.max_turns, defaults.max_turns, std::int64_t{8});
+  if (run->max_turns < 1) problems.add("max_turns", "must be at least 1");
+  run->tool_timeout = pick(options.tool_timeout, defaults.tool_timeout, run->tool_timeout);
+  if (run->tool_timeout.count() < 1) problems.add("tool_timeout", "must be at least 1 ms");
+  run->max_concurrency = options.max_concurrency ? options.max_concurrency : defaults.max_concurrency;
+  if (run->max_concurrency && *run->max_concurrency < 1) problems.add("max_concurrency", "must be at least 1");
+  run->on_tool_error = pick(options.on_tool_error, defaults.on_tool_error, OnToolError(ToolErrorAction::tell_model));
+  if (const auto* function = std::get_if<ToolErrorFunction>(&run->on_tool_error); function != nullptr && !*function) {
+    problems.add("on_tool_error", "is an empty function");
+  }
+  run->on_unknown_tool = pick(options.on_unknown_tool, defaults.on_unknown_tool, OnUnknownTool::error);
+  run->structured_finalize = pick(options.structured_finalize, defaults.structured_finalize, false);
+  run->nudge =
+      pick(options.structured_finalize_nudge, defaults.structured_finalize_nudge, std::string(kDefaultNudge));
+  if (options.context && !options.context->is_object()) problems.add("context", "must be an object");
+  if (!options.params.is_object()) problems.add("params", "must be an object");
+  problems.add_params(*impl.params);
+  if (!problems.empty()) return std::unexpected(std::move(problems).error());
+
+  run->engine = engine;
+  if (!tools) tools = impl.tools;
+  run->tools = options.tools.empty() ? std::move(tools) : tools->with(options.tools);
+  run->executor = options.tool_executor ? options.tool_executor : impl.options.tool_executor;
+  run->encoder = options.tool_result_encoder ? options.tool_result_encoder : impl.options.tool_result_encoder;
+  run->telemetry = impl.options.telemetry.get();
+  run->request_id =
+      options.request_id && !options.request_id->empty() ? *options.request_id : make_request_id();
+  if (is_nonempty_object(options.context)) {
+    run->context = std::make_shared<const Json>(*options.context);
+  } else if (impl.options.context.is_object() && !impl.options.context.empty()) {
+    // Shares the engine's own value, and keeps the engine alive with it.
+    run->context = std::shared_ptr<const Json>(run->engine.impl_pointer(), &impl.options.context);
+  } else {
+    run->context = empty_object();
+  }
+  options.tools.clear();
+  run->options = std::move(options);
+  return run;
+}
+
+std::shared_ptr<const Run> finalize_pass(const Run& run) {
+  auto pass = std::make_shared<Run>(run);
+  pass->tools = std::make_shared<const ToolSet>(std::vector<Tool>());
+  pass->options.tool_choice.reset();
+  pass->max_turns = 1;
+  pass->structured_finalize = false;
+  return pass;
+}
+
+std::shared_ptr<const Run> tool_pass(const Run& run) {
+  auto pass = std::make_shared<Run>(run);
+  pass->ask_for_format = false;
+  pass->structured_finalize = false;
+  return pass;
+}
+
+}  // namespace allm

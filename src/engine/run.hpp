@@ -1,0 +1,55 @@
+// One run's settings, resolved once: call options over engine params over defaults. Everything that
+// works on the run shares one of these.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "allm/engine.hpp"
+#include "allm/options.hpp"
+#include "engine/tool_set.hpp"
+
+namespace allm {
+
+// Immutable once resolved; safe to read from any thread.
+struct Run {
+  Engine engine;
+  CallOptions options;  // as the caller gave them; its tools are merged into `tools`
+  std::shared_ptr<const ToolSet> tools;
+  std::string request_id;
+  std::shared_ptr<const Json> context;  // for handlers, never null
+
+  Mode mode = Mode::automatic;
+  std::int64_t max_turns = 8;
+  std::chrono::milliseconds tool_timeout{30'000};
+  std::optional<std::int64_t> max_concurrency;
+  OnToolError on_tool_error = ToolErrorAction::tell_model;
+  OnUnknownTool on_unknown_tool = OnUnknownTool::error;
+  bool structured_finalize = false;
+  bool ask_for_format = true;  // false in the first pass of a finalize run
+  std::string nudge;
+  // Null for the built-in ones.
+  std::shared_ptr<ToolExecutor> executor;
+  std::shared_ptr<ToolResultEncoder> encoder;
+  Telemetry* telemetry = nullptr;
+
+  // Whether call or engine say what form the answer must have.
+  bool has_response_format() const;
+  // The name of the model for telemetry, if it is known before a request is made.
+  const std::string* model_name() const;
+};
+
+// `tools` stand in for the engine's, if given. Fails with ValidationError `invalid_option`; every
+// option that is wrong is named.
+Result<std::shared_ptr<const Run>> resolve_run(const Engine& engine, CallOptions options,
+                                               std::shared_ptr<const ToolSet> tools = nullptr);
+
+// The second pass of a finalize run: no tools, one turn, the answer's format restored.
+std::shared_ptr<const Run> finalize_pass(const Run& run);
+// Its first pass: the same run without the format.
+std::shared_ptr<const Run> tool_pass(const Run& run);
+
+}  // namespace allm

@@ -1,0 +1,66 @@
+#include "engine/span.hpp"
+
+#include <utility>
+
+namespace allm {
+
+void report(const Run& run, SpanKind kind, SpanPhase phase, TelemetryEvent event) {
+  if (run.telemetry == nullptr) return;
+  event.span = kind;
+  event.phase = phase;
+  event.request_id = run.request_id;
+  if (event.model == nullptr) event.model = run.model_name();
+  event.time = std::chrono::system_clock::now();
+  run.telemetry->on_event(event);
+}
+
+Span::Span(std::shared_ptr<const Run> run, SpanKind kind, const TelemetryEvent& about) : kind_(kind) {
+  if (run->telemetry == nullptr) return;
+  run_ = std::move(run);
+  about_ = about;
+  started_ = std::chrono::steady_clock::now();
+  report(*run_, kind_, SpanPhase::start, about_);
+}
+
+Span& Span::operator=(Span&& other) noexcept {
+  std::swap(run_, other.run_);
+  std::swap(kind_, other.kind_);
+  std::swap(about_, other.about_);
+  std::swap(started_, other.started_);
+  return *this;
+}
+
+Span::~Span() {
+  if (!run_) return;
+  const Json detail = {{"kind", "cancelled"}};
+  TelemetryEvent event = about_;
+  event.detail = &detail;
+  end(SpanPhase::exception, event);
+}
+
+void Span::end(SpanPhase phase, TelemetryEvent event) {
+  event.duration = std::chrono::steady_clock::now() - started_;
+  report(*run_, kind_, phase, event);
+  run_.reset();
+}
+
+void Span::stop(const TelemetryEvent& result) {
+  if (!run_) return;
+  TelemetryEvent event = about_;
+  if (result.response != nullptr) event.response = result.response;
+  if (result.step != nullptr) event.step = result.step;
+  if (result.chat != nullptr) event.chat = result.chat;
+  if (result.outcome != nullptr) event.outcome = result.outcome;
+  end(SpanPhase::stop, event);
+}
+
+void Span::fail(const Error& error) {
+  if (!run_) return;
+  const Json detail = {{"kind", "error"}};
+  TelemetryEvent event = about_;
+  event.error = &error;
+  event.detail = &detail;
+  end(SpanPhase::exception, event);
+}
+
+}  // namespace allm

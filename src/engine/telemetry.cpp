@@ -1,0 +1,84 @@
+#include "allm/telemetry.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <utility>
+
+namespace allm {
+namespace {
+
+std::string_view to_string(SpanKind kind) {
+  switch (kind) {
+    case SpanKind::generate: return "generate";
+    case SpanKind::stream: return "stream";
+    case SpanKind::step: return "step";
+    case SpanKind::chat: return "chat";
+    case SpanKind::tool: return "tool";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(SpanPhase phase) {
+  switch (phase) {
+    case SpanPhase::start: return "start";
+    case SpanPhase::stop: return "stop";
+    case SpanPhase::exception: return "exception";
+    case SpanPhase::retry: return "retry";
+    case SpanPhase::progress: return "progress";
+    case SpanPhase::late: return "late";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+std::string name_of(const TelemetryEvent& event) {
+  return fmt::format("allm.{}.{}", to_string(event.span), to_string(event.phase));
+}
+
+LogTelemetry::LogTelemetry(std::function<void(const std::string& line)> write) : write_(std::move(write)) {}
+
+void LogTelemetry::on_event(const TelemetryEvent& event) {
+  std::string line = fmt::format("{} request_id={}", name_of(event), event.request_id);
+  const auto out = std::back_inserter(line);
+  if (event.model != nullptr) fmt::format_to(out, " model={}", *event.model);
+  if (event.tool_call != nullptr) {
+    fmt::format_to(out, " tool={} tool_call_id={}", event.tool_call->name, event.tool_call->id);
+  }
+  if (event.chat != nullptr) {
+    fmt::format_to(out, " halted_reason={} steps={}", event.chat->halted_reason, event.chat->steps.size());
+  }
+  if (event.error != nullptr) fmt::format_to(out, " error={}.{}", event.error->kind(), event.error->reason());
+  if (event.phase == SpanPhase::stop || event.phase == SpanPhase::exception) {
+    fmt::format_to(out, " duration_us={}",
+                   std::chrono::duration_cast<std::chrono::microseconds>(event.duration).count());
+  }
+  if (event.phase == SpanPhase::retry && event.detail != nullptr) {
+    for (const auto& [key, value] : event.detail->items()) {
+      fmt::format_to(out, " {}={}", key, value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  write_(line);
+}
+
+void CollectingTelemetry::on_event(const TelemetryEvent& event) {
+  Record record{.name = name_of(event),
+                .request_id = std::string(event.request_id),
+                .duration = event.duration,
+                .model = event.model != nullptr ? std::optional(*event.model) : std::nullopt,
+                .tool = event.tool_call != nullptr ? std::optional(event.tool_call->name) : std::nullopt,
+                .tool_call_id = event.tool_call != nullptr ? std::optional(event.tool_call->id) : std::nullopt,
+                .error_reason = event.error != nullptr ? std::optional(std::string(event.error->reason())) : std::nullopt,
+                .detail = event.detail != nullptr ? *event.detail : Json(nullptr)};
+  const std::lock_guard lock(mutex_);
+  records_.push_back(std::move(record));
+}
+
+std::vector<CollectingTelemetry::Record> CollectingTelemetry::records() const {
+  const std::lock_guard lock(mutex_);
+  return records_;
+}
+
+}  // namespace allm

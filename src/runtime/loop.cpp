@@ -1,0 +1,166 @@
+#include "runtime/loop.hpp"
+
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <system_error>
+#include <utility>
+
+namespace allm {
+
+Loop::Loop() : epoll_fd_(epoll_create1(EPOLL_CLOEXEC)), event_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = event_fd_;
+  if (epoll_fd_ < 0 || event_fd_ < 0 || epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, event_fd_, &event) != 0) {
+    throw std::system_error(errno, std::generic_category(), "allm: cannot create the loop's descriptors");
+  }
+}
+
+Loop::~Loop() {
+  stop();
+  if (event_fd_ >= 0) close(event_fd_);
+  if (epoll_fd_ >= 0) close(epoll_fd_);
+}
+
+void Loop::arm(std::shared_ptr<Timer::Task> task, TimePoint deadline) {
+  bool earlier = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    task->loop_ = weak_from_this();
+    task->deadline_ = deadline;
+    heap_.push_back(nullptr);
+    place(heap_.size() - 1, std::move(task));
+    sift_up(heap_.size() - 1);
+    if (!started_) {
+      thread_ = std::thread([self = shared_from_this()] { self->run(); });
+      started_ = true;
+    }
+    earlier = deadline < planned_;
+    if (earlier) planned_ = deadline;
+  }
+  if (earlier) notify();
+}
+
+bool Loop::cancel(Timer::Task& task) {
+  std::shared_ptr<Timer::Task> removed;  // released after the lock: its destructor is the owner's code
+  const std::lock_guard lock(mutex_);
+  if (task.heap_index_ == Timer::Task::kNotArmed) return false;
+  removed = remove(task.heap_index_);
+  return true;
+}
+
+void Loop::stop() {
+  std::vector<std::shared_ptr<Timer::Task>> dropped;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (auto& task : heap_) task->heap_index_ = Timer::Task::kNotArmed;
+    dropped.swap(heap_);
+  }
+  notify();
+  if (!thread_.joinable()) return;
+  if (thread_.get_id() == std::this_thread::get_id()) {
+    thread_.detach();
+  } else {
+    thread_.join();
+  }
+}
+
+void Loop::notify() const {
+  const std::uint64_t one = 1;
+  // A full counter means that a wake-up is pending already.
+  [[maybe_unused]] const ssize_t written = write(event_fd_, &one, sizeof one);
+}
+
+void Loop::wait(std::unique_lock<std::mutex>& lock) {
+  planned_ = heap_.empty() ? TimePoint::max() : heap_.front()->deadline_;
+  const TimePoint until = planned_;
+  lock.unlock();
+  timespec timeout{};
+  if (until != TimePoint::max()) {
+    const auto left = std::max<std::int64_t>(
+        0, std::chrono::duration_cast<std::chrono::nanoseconds>(until - std::chrono::steady_clock::now()).count());
+    timeout.tv_sec = static_cast<time_t>(left / 1'000'000'000);
+    timeout.tv_nsec = static_cast<long>(left % 1'000'000'000);
+  }
+  epoll_event event{};
+  const int count = epoll_pwait2(epoll_fd_, &event, 1, until == TimePoint::max() ? nullptr : &timeout, nullptr);
+  if (count > 0) {
+    std::uint64_t value = 0;
+    [[maybe_unused]] const ssize_t got = read(event_fd_, &value, sizeof value);
+  }
+  lock.lock();
+}
+
+void Loop::run() {
+  pthread_setname_np(pthread_self(), "allm-loop");
+  // Signals are for the program's own threads.
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+
+  std::vector<std::shared_ptr<Timer::Task>> due;
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    const TimePoint now = std::chrono::steady_clock::now();
+    while (!heap_.empty() && heap_.front()->deadline_ <= now) due.push_back(remove(0));
+    if (due.empty()) {
+      wait(lock);
+      continue;
+    }
+    lock.unlock();
+    for (auto& task : due) task->fire();
+    due.clear();
+    lock.lock();
+  }
+}
+
+std::shared_ptr<Timer::Task> Loop::remove(std::size_t index) {
+  std::shared_ptr<Timer::Task> task = std::move(heap_[index]);
+  task->heap_index_ = Timer::Task::kNotArmed;
+  std::shared_ptr<Timer::Task> last = std::move(heap_.back());
+  heap_.pop_back();
+  if (index < heap_.size()) {
+    place(index, std::move(last));
+    sift_up(index);
+    sift_down(index);
+  }
+  return task;
+}
+
+void Loop::place(std::size_t index, std::shared_ptr<Timer::Task> task) {
+  task->heap_index_ = index;
+  heap_[index] = std::move(task);
+}
+
+void Loop::sift_up(std::size_t index) {
+  while (index > 0) {
+    const std::size_t parent = (index - 1) / 2;
+    if (heap_[parent]->deadline_ <= heap_[index]->deadline_) return;
+    std::swap(heap_[parent]->heap_index_, heap_[index]->heap_index_);
+    heap_[parent].swap(heap_[index]);
+    index = parent;
+  }
+}
+
+void Loop::sift_down(std::size_t index) {
+  while (true) {
+    std::size_t least = index;
+    for (std::size_t child = 2 * index + 1; child <= 2 * index + 2 && child < heap_.size(); ++child) {
+      if (heap_[child]->deadline_ < heap_[least]->deadline_) least = child;
+    }
+    if (least == index) return;
+    std::swap(heap_[least]->heap_index_, heap_[index]->heap_index_);
+    heap_[least].swap(heap_[index]);
+    index = least;
+  }
+}
+
+}  // namespace allm

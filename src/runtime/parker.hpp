@@ -1,0 +1,62 @@
+// Parker: how a thread waits for a wake-up. It spins briefly before it sleeps in the kernel, because
+// on few cores a sleeping hand-off costs ten times a spinning one.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "allm/stream.hpp"
+
+namespace allm {
+
+// One thread waits at a time; any thread wakes. A wake-up that comes while nobody waits is kept for
+// the next wait; several are one.
+class Parker : public Waker::Target {
+ public:
+  void wake() override;
+  void wait();
+  // False if `deadline` came first.
+  bool wait_until(std::chrono::steady_clock::time_point deadline);
+
+ private:
+  enum State : std::uint32_t { kEmpty, kWoken, kParked };
+  bool consume_by_spinning();
+  bool sleep(const std::optional<std::chrono::steady_clock::time_point>& deadline);
+
+  std::atomic<std::uint32_t> state_{kEmpty};
+};
+
+// Runs `ready` over and over for a few tens of microseconds, until it is true; whether it was.
+template <class Ready>
+bool spin_until(Ready ready);
+
+// Whether spinning can help at all: not on a single core.
+bool spinning_helps();
+inline constexpr std::chrono::microseconds kSpinTime{30};
+
+inline void cpu_relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+template <class Ready>
+bool spin_until(Ready ready) {
+  if (ready()) return true;
+  if (!spinning_helps()) return false;
+  const auto end = std::chrono::steady_clock::now() + kSpinTime;
+  do {
+    // Reading the clock costs as much as a few dozen rounds, so it is read once in a while.
+    for (int i = 0; i < 32; ++i) {
+      cpu_relax();
+      if (ready()) return true;
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  return false;
+}
+
+}  // namespace allm

@@ -1,0 +1,144 @@
+#include "runtime/pool.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace allm {
+
+void Pool::submit(std::shared_ptr<Task> task) {
+  std::unique_lock lock(mutex_);
+  queue_.push_back(std::move(task));
+  queued_.store(queue_.size(), std::memory_order_release);
+  call_thread(lock);
+}
+
+void Pool::call_thread(std::unique_lock<std::mutex>& lock) {
+  if (searching_ > 0 || queue_.empty()) {
+    lock.unlock();
+    return;
+  }
+  if (!idle_.empty()) {
+    std::shared_ptr<Worker> worker = std::move(idle_.back());
+    idle_.pop_back();
+    worker->idle = false;
+    ++searching_;
+    lock.unlock();
+    worker->parker.wake();
+    return;
+  }
+  const std::size_t set_aside = set_aside_.load(std::memory_order_relaxed);
+  if (threads_ >= options_.max_threads + set_aside) {
+    lock.unlock();
+    return;
+  }
+  ++threads_;
+  ++searching_;
+  lock.unlock();
+  spawn();
+}
+
+void Pool::spawn() {
+  try {
+    std::thread([self = shared_from_this()] { self->run_worker(std::make_shared<Worker>()); }).detach();
+  } catch (const std::system_error&) {
+    // The system gives no more threads: the task waits for one that comes free, or for its deadline.
+    const std::lock_guard lock(mutex_);
+    --threads_;
+    --searching_;
+    stopped_.notify_all();
+  }
+}
+
+std::shared_ptr<Pool::Task> Pool::take_task(std::unique_lock<std::mutex>& lock) {
+  if (queue_.empty()) return nullptr;
+  std::shared_ptr<Task> task = std::move(queue_.front());
+  queue_.pop_front();
+  queued_.store(queue_.size(), std::memory_order_release);
+  --searching_;
+  ++running_;
+  call_thread(lock);
+  return task;
+}
+
+void Pool::run_worker(const std::shared_ptr<Worker>& worker) {
+  pthread_setname_np(pthread_self(), "allm-tool");
+  while (true) {
+    spin_until([this] { return queued_.load(std::memory_order_acquire) > 0; });
+    std::unique_lock lock(mutex_);
+    while (std::shared_ptr<Task> task = take_task(lock)) {
+      task->run();
+      task.reset();
+      lock.lock();
+      --running_;
+      ++searching_;
+      if (searching_ == 1 && queue_.empty() && !stopping_) {
+        // The only one awake: stay so for a moment, the next call often follows at once.
+        lock.unlock();
+        spin_until([this] { return queued_.load(std::memory_order_acquire) > 0; });
+        lock.lock();
+      }
+    }
+    --searching_;
+    if (stopping_) {
+      --threads_;
+      stopped_.notify_all();
+      return;
+    }
+    worker->idle = true;
+    idle_.push_back(worker);
+    lock.unlock();
+    if (!park(worker)) return;
+  }
+}
+
+bool Pool::park(const std::shared_ptr<Worker>& worker) {
+  const auto deadline = std::chrono::steady_clock::now() + options_.idle_timeout;
+  while (true) {
+    const bool woken = worker->parker.wait_until(deadline);
+    const std::lock_guard lock(mutex_);
+    if (!worker->idle) return true;
+    if (woken && !stopping_) continue;
+    idle_.erase(std::find(idle_.begin(), idle_.end(), worker));
+    --threads_;
+    stopped_.notify_all();
+    return false;
+  }
+}
+
+void Pool::set_aside() {
+  std::unique_lock lock(mutex_);
+  set_aside_.fetch_add(1, std::memory_order_relaxed);
+  // Its thread may have been the one that kept others from being started.
+  call_thread(lock);
+}
+
+void Pool::set_aside_returned() {
+  const std::lock_guard lock(mutex_);
+  set_aside_.fetch_sub(1, std::memory_order_relaxed);
+  ++late_;
+}
+
+void Pool::stop() {
+  std::unique_lock lock(mutex_);
+  stopping_ = true;
+  std::vector<std::shared_ptr<Worker>> idle = idle_;
+  lock.unlock();
+  for (const auto& worker : idle) worker->parker.wake();
+  lock.lock();
+  stopped_.wait(lock, [this] { return threads_ <= running_; });
+}
+
+RuntimeStats Pool::stats() const {
+  const std::lock_guard lock(mutex_);
+  return {.threads = threads_,
+          .running = running_,
+          .queued = queue_.size(),
+          .set_aside = set_aside_.load(std::memory_order_relaxed),
+          .late = late_};
+}
+
+}  // namespace allm

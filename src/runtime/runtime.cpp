@@ -1,0 +1,64 @@
+#include "allm/runtime.hpp"
+
+#include <utility>
+
+#include "runtime/runtime_impl.hpp"
+
+namespace allm {
+namespace {
+
+class FunctionTask : public Timer::Task {
+ public:
+  explicit FunctionTask(std::function<void()> callback) : callback_(std::move(callback)) {}
+  void fire() noexcept override { callback_(); }
+
+ private:
+  std::function<void()> callback_;
+};
+
+}  // namespace
+
+Timer& Timer::operator=(Timer&& other) noexcept {
+  if (this != &other) {
+    cancel();
+    task_ = std::move(other.task_);
+  }
+  return *this;
+}
+
+Timer::~Timer() { cancel(); }
+
+void Timer::cancel() {
+  if (!task_) return;
+  if (const std::shared_ptr<Loop> loop = task_->loop_.lock()) loop->cancel(*task_);
+  task_.reset();
+}
+
+std::shared_ptr<Runtime> Runtime::create(RuntimeOptions options) {
+  return std::shared_ptr<Runtime>(new Runtime(std::make_shared<Impl>(options)));
+}
+
+const std::shared_ptr<Runtime>& Runtime::process() {
+  // Never destroyed: handlers may run until the very end of the process.
+  static const auto* const runtime = new std::shared_ptr<Runtime>(create());
+  return *runtime;
+}
+
+Runtime::Runtime(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Runtime::~Runtime() {
+  impl_->loop->stop();
+  impl_->pool->stop();
+}
+
+RuntimeStats Runtime::stats() const { return impl_->pool->stats(); }
+
+const RuntimeOptions& Runtime::options() const { return impl_->options; }
+
+Timer Runtime::after(std::chrono::nanoseconds delay, std::function<void()> callback) {
+  auto task = std::make_shared<FunctionTask>(std::move(callback));
+  impl_->loop->arm(task, std::chrono::steady_clock::now() + delay);
+  return Timer(std::move(task));
+}
+
+}  // namespace allm

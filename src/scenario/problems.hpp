@@ -1,0 +1,28 @@
+// What is wrong with a scenario file, collected while it is read. One thread at a time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "allm/error.hpp"
+
+namespace allm::scenario {
+
+// `path` with one more step.
+Path at(Path path, PathStep step);
+
+class Problems {
+ public:
+  // `reason` is a word for programs (`unknown_key`), `what` says it to a person without the path.
+  void add(Path path, std::string reason, const std::string& what);
+
+  bool empty() const { return errors_.empty(); }
+  // ValidationError `invalid_scenario` with everything that was found. Only when not empty.
+  Error to_error() const;
+
+ private:
+  std::vector<FieldError> errors_;
+  std::string message_;
+};
+
+}  // namespace allm::scenario

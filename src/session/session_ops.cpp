@@ -1,0 +1,196 @@
+#include "allm/session_ops.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "engine/observed_source.hpp"
+#include "session/projection.hpp"
+
+namespace allm {
+namespace {
+
+enum class Operation : std::uint8_t { start, reply, continue_run, step };
+
+struct Prepared {
+  Session seed;
+  CallOptions options;
+};
+
+Error wrong_status(const Session& session, const std::string& operation, std::string_view advice) {
+  const std::string status(to_string(session.status));
+  if (session.status == SessionStatus::error) {
+    return Error(SessionError{SessionError::Reason::session_in_error_state},
+                 "cannot " + operation + ": the session is in error; session_recover takes it back to its last step",
+                 {{"status", status}});
+  }
+  return Error(SessionError{SessionError::Reason::invalid_status_for_operation},
+               "cannot " + operation + " a session that is " + status + std::string(advice), {{"status", status}});
+}
+
+std::string_view advice_for(const Session& session) {
+  switch (session.status) {
+    case SessionStatus::awaiting_user:
+      return ": answer its question with session_reply";
+    case SessionStatus::awaiting_tools:
+      return ": answer its pending calls with submit_tool_result";
+    default:
+      return "";
+  }
+}
+
+bool allowed(const Session& session, Operation operation, const std::optional<Message>& message) {
+  switch (session.status) {
+    case SessionStatus::idle:
+    case SessionStatus::completed:
+      return true;
+    case SessionStatus::awaiting_user:
+      return operation == Operation::reply ||
+             (operation == Operation::continue_run && message && message->role == Role::user);
+    case SessionStatus::awaiting_tools:
+      return operation == Operation::continue_run && !message && session.pending_tool_calls.empty();
+    case SessionStatus::error:
+      return false;
+  }
+  return false;
+}
+
+const char* name_of(Operation operation) {
+  switch (operation) {
+    case Operation::start:
+      return "start";
+    case Operation::reply:
+      return "reply to";
+    case Operation::continue_run:
+      return "continue";
+    case Operation::step:
+      return "step";
+  }
+  return "use";
+}
+
+// The session with the new message, and the options with what the session adds to them.
+Result<Prepared> prepare(const Session& session, Operation operation, std::optional<Message> message,
+                         CallOptions options) {
+  if (!allowed(session, operation, message)) {
+    return std::unexpected(wrong_status(session, name_of(operation), advice_for(session)));
+  }
+  Prepared prepared{session, std::move(options)};
+  Session& seed = prepared.seed;
+  seed.pending_question.reset();
+  seed.pending_tool_call_id.reset();
+  if (message) seed.thread.messages.push_back(*std::move(message));
+  if (!prepared.options.context && seed.context.is_object() && !seed.context.empty()) {
+    prepared.options.context = seed.context;
+  }
+  if (!prepared.options.session_id && seed.id) prepared.options.session_id = seed.id;
+  return prepared;
+}
+
+SessionStream open_stream(const Engine& engine, Session session, Operation operation, std::optional<Message> message,
+                          CallOptions options) {
+  const auto kind = operation == Operation::step ? SessionReducer::Kind::step : SessionReducer::Kind::chat;
+  Result<Prepared> prepared = prepare(session, operation, std::move(message), options);
+  if (!prepared) {
+    return {failed_stream(prepared.error(), options), SessionReducer(session, session, kind)};
+  }
+  const Thread thread = prepared->seed.thread;
+  EventStream events = kind == SessionReducer::Kind::step
+                           ? stream_step(engine, thread, std::move(prepared->options))
+                           : stream(engine, thread, std::move(prepared->options));
+  return {std::move(events), SessionReducer(std::move(session), std::move(prepared->seed), kind)};
+}
+
+}  // namespace
+
+SessionStream session_stream_start(const Engine& engine, Session session, CallOptions options) {
+  return open_stream(engine, std::move(session), Operation::start, std::nullopt, std::move(options));
+}
+SessionStream session_stream_reply(const Engine& engine, Session session, Content reply, CallOptions options) {
+  return open_stream(engine, std::move(session), Operation::reply, user(std::move(reply)), std::move(options));
+}
+SessionStream session_stream_continue(const Engine& engine, Session session, std::optional<Message> message,
+                                      CallOptions options) {
+  return open_stream(engine, std::move(session), Operation::continue_run, std::move(message), std::move(options));
+}
+SessionStream session_stream_step(const Engine& engine, Session session, CallOptions options) {
+  return open_stream(engine, std::move(session), Operation::step, std::nullopt, std::move(options));
+}
+
+Result<SessionTurn> session_start(const Engine& engine, Session session, const CallOptions& options) {
+  return session_stream_start(engine, std::move(session), options).finish();
+}
+Result<SessionTurn> session_reply(const Engine& engine, Session session, Content reply, const CallOptions& options) {
+  return session_stream_reply(engine, std::move(session), std::move(reply), options).finish();
+}
+Result<SessionTurn> session_continue(const Engine& engine, Session session, std::optional<Message> message,
+                                     const CallOptions& options) {
+  return session_stream_continue(engine, std::move(session), std::move(message), options).finish();
+}
+Result<SessionStep> session_step(const Engine& engine, Session session, const CallOptions& options) {
+  return session_stream_step(engine, std::move(session), options).finish_step();
+}
+
+Result<Session> session_recover(Session session) {
+  if (session.status != SessionStatus::error) {
+    return std::unexpected(Error(SessionError{SessionError::Reason::invalid_status_for_operation},
+                                 "cannot recover a session that is " + std::string(to_string(session.status)) +
+                                     ": only one in error",
+                                 {{"status", to_string(session.status)}}));
+  }
+  // The message of a turn that broke says so; the turns before it are whole.
+  std::size_t kept = session.thread.messages.size();
+  const auto is_broken = [](const Message& message) {
+    const auto finish = message.metadata.find("finish_reason");
+    return message.role == Role::assistant && finish != message.metadata.end() &&
+           *finish == to_string(FinishReason::error);
+  };
+  while (kept > 0 && is_broken(session.thread.messages[kept - 1])) --kept;
+  session.thread.messages = session.thread.messages.first(kept);
+  session.status = SessionStatus::idle;
+  session.pending_tool_calls.clear();
+  session.pending_question.reset();
+  session.pending_tool_call_id.reset();
+  session.metadata.erase("error");
+  return session;
+}
+
+Result<Session> submit_tool_result(Session session, const std::string& tool_call_id, const Json& result,
+                                   ToolResultEncoder* encoder) {
+  const SubmittedResult submitted{tool_call_id, result};
+  return submit_tool_results(std::move(session), {&submitted, 1}, encoder);
+}
+
+Result<Session> submit_tool_results(Session session, std::span<const SubmittedResult> results,
+                                    ToolResultEncoder* encoder) {
+  if (results.empty()) return session;
+  if (session.status != SessionStatus::awaiting_tools) {
+    return std::unexpected(wrong_status(session, "submit results to", ": it has no pending calls"));
+  }
+  JsonToolResultEncoder built_in;
+  ToolResultEncoder& writer = encoder != nullptr ? *encoder : built_in;
+  for (const SubmittedResult& submitted : results) {
+    const auto pending = std::find_if(session.pending_tool_calls.begin(), session.pending_tool_calls.end(),
+                                      [&](const ToolCall& call) { return call.id == submitted.tool_call_id; });
+    if (pending == session.pending_tool_calls.end()) {
+      return std::unexpected(Error(SessionError{SessionError::Reason::unknown_tool_call_id},
+                                   "no call '" + submitted.tool_call_id + "' is pending",
+                                   {{"tool_call_id", submitted.tool_call_id}}));
+    }
+    Result<std::string> content = writer.encode(submitted.result);
+    if (!content) {
+      return std::unexpected(Error(ToolError{.reason = ToolError::Reason::encoding_failed,
+                                             .tool_name = pending->name,
+                                             .tool_call_id = pending->id},
+                                   "the result of call '" + pending->id +
+                                       "' cannot be written: " + content.error().message()));
+    }
+    session.thread.messages.push_back(tool_result(submitted.tool_call_id, *std::move(content)));
+    session.pending_tool_calls.erase(pending);
+  }
+  if (session.pending_tool_calls.empty()) session.status = SessionStatus::idle;
+  return session;
+}
+
+}  // namespace allm

@@ -1,0 +1,57 @@
+#include "tools/arguments.hpp"
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace allm {
+namespace {
+
+Error invalid_arguments(const ToolCall& call, const std::string& problem, Json metadata = Json::object()) {
+  return Error(ToolError{.reason = ToolError::Reason::invalid_arguments, .tool_name = call.name, .tool_call_id = call.id},
+               "invalid arguments for tool '" + call.name + "': " + problem, std::move(metadata));
+}
+
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
+
+}  // namespace
+
+Result<Json> call_arguments(const ToolCall& call) {
+  if (call.arguments.is_object() && !call.arguments.empty()) return call.arguments;
+  if (call.raw_arguments && !is_blank(*call.raw_arguments) && *call.raw_arguments != "{}") {
+    // The value says nothing and the text does: the text was never parsed, or could not be.
+    Result<Json> parsed = parse_json(*call.raw_arguments);
+    if (!parsed) return std::unexpected(invalid_arguments(call, "they are not valid JSON (" + parsed.error().message() + ")"));
+    if (parsed->is_object()) return parsed;
+    if (!parsed->is_null()) {
+      return std::unexpected(
+          invalid_arguments(call, std::string("they must be a JSON object, got ") + parsed->type_name()));
+    }
+    return Json::object();
+  }
+  if (call.arguments.is_object() || call.arguments.is_null()) return Json::object();
+  if (call.arguments.is_string() && is_blank(call.arguments.get_ref<const std::string&>())) return Json::object();
+  return std::unexpected(
+      invalid_arguments(call, std::string("they must be a JSON object, got ") + call.arguments.type_name()));
+}
+
+Status check_arguments(const ToolSet& tools, const Tool& tool, const ToolCall& call, const Json& arguments) {
+  const Result<Schema>* schema = tools.schema(tool);
+  if (schema == nullptr) return {};
+  if (!*schema) {
+    return std::unexpected(
+        invalid_arguments(call, "the tool's schema cannot check them: " + schema->error().message()));
+  }
+  const std::vector<SchemaIssue> issues = (*schema)->validate(arguments);
+  if (issues.empty()) return {};
+  std::string problem;
+  Json details = Json::array();
+  for (const SchemaIssue& issue : issues) {
+    if (!problem.empty()) problem += "; ";
+    problem += issue.message;
+    details.push_back({{"path", to_string(issue.instance_path)}, {"rule", issue.keyword}, {"message", issue.message}});
+  }
+  return std::unexpected(invalid_arguments(call, problem, {{"issues", std::move(details)}}));
+}
+
+}  // namespace allm

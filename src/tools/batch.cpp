@@ -1,0 +1,261 @@
+#include "tools/batch.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include "allm/tool_help.hpp"
+#include "data/utf8.hpp"
+#include "engine/engine_impl.hpp"
+#include "runtime/runtime_impl.hpp"
+#include "tools/arguments.hpp"
+#include "tools/compact.hpp"
+#include "tools/halt.hpp"
+#include "tools/unknown_tool.hpp"
+
+namespace allm {
+namespace {
+
+std::size_t concurrency(const Run& run, std::size_t calls) {
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t wanted =
+      run.max_concurrency ? static_cast<std::size_t>(*run.max_concurrency) : std::min(calls, 2 * cores);
+  return std::max<std::size_t>(1, wanted);
+}
+
+}  // namespace
+
+ToolBatchSource::ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls)
+    : run_(std::move(run)),
+      calls_(std::move(calls)),
+      slots_(calls_.size()),
+      inbox_(std::make_shared<BatchInbox>()),
+      limit_(concurrency(*run_, calls_.size())) {}
+
+ToolBatchSource::~ToolBatchSource() {
+  for (Slot& slot : slots_) {
+    if (slot.pending) slot.pending->abandon();
+  }
+}
+
+Poll ToolBatchSource::poll(const Waker& waker) {
+  while (true) {
+    if (!ready_.empty()) {
+      Event event = std::move(ready_.front());
+      ready_.pop_front();
+      return event;
+    }
+    while (next_ < calls_.size() && running_ < limit_) start(next_++);
+    if (!ready_.empty()) continue;
+    if (running_ == 0) return Poll::end();
+    if (!inbox_->take(settled_, progress_, waker)) return Poll::pending();
+    for (const BatchInbox::Progress& report : std::exchange(progress_, {})) {
+      run_->options.on_tool_progress(calls_[report.index], report.report);
+    }
+    for (const std::size_t index : settled_) {
+      const std::shared_ptr<PendingCall> call = std::exchange(slots_[index].pending, nullptr);
+      call->disarm();
+      --running_;
+      finish(index, call->take_outcome());
+    }
+    settled_.clear();
+  }
+}
+
+std::optional<ToolOutcome> ToolBatchSource::answer_at_once(const ToolCall& call, const Tool*& tool,
+                                                           Json& arguments) const {
+  const auto failed = [&call](ToolError::Reason reason, std::string message) {
+    return ToolFailure{
+        Error(ToolError{.reason = reason, .tool_name = call.name, .tool_call_id = call.id}, std::move(message))};
+  };
+  tool = run_->tools->find(call.name);
+  const bool asks_help = tool == nullptr && call.name == kToolHelpName && has_compact_tools(run_->tools->tools());
+  if (tool == nullptr && !asks_help) {
+    return failed(ToolError::Reason::unknown_tool, unknown_tool_message(call.name, *run_->tools));
+  }
+  Result<Json> parsed = call_arguments(call);
+  if (!parsed) return ToolFailure{parsed.error()};
+  arguments = *std::move(parsed);
+  if (asks_help) return ok(answer_tool_help(run_->tools->tools(), arguments));
+  if (tool->compact) {
+    if (auto missing = missing_compact_arguments(*tool, arguments)) return failure(*std::move(missing));
+  }
+  if (tool->validate_arguments && run_->engine.impl().options.validate_arguments) {
+    if (Status fits = check_arguments(*run_->tools, *tool, call, arguments); !fits) return ToolFailure{fits.error()};
+  }
+  if (!tool->handler && !run_->executor) {
+    return failed(ToolError::Reason::not_found, "tool '" + call.name + "' has no handler");
+  }
+  if (run_->engine.runtime()->impl().pool->full()) {
+    return failed(ToolError::Reason::overloaded,
+                  "tool '" + call.name + "' was not run: " +
+                      std::to_string(run_->engine.runtime()->options().max_set_aside) +
+                      " earlier calls are past their deadlines and still running");
+  }
+  return std::nullopt;
+}
+
+void ToolBatchSource::start(std::size_t index) {
+  const ToolCall& call = calls_[index];
+  const Tool* tool = nullptr;
+  Json arguments = Json::object();
+  std::optional<ToolOutcome> answer = answer_at_once(call, tool, arguments);
+  ready_.emplace_back(ToolExecutionStarted{
+      .id = call.id, .name = call.name, .arguments = answer && arguments.empty() ? call.arguments : arguments});
+  if (answer) {
+    finish(index, *std::move(answer));
+    return;
+  }
+  auto pending = std::make_shared<PendingCall>(run_, *tool, call, std::move(arguments), inbox_, index);
+  pending->dispatch(tool->timeout.value_or(run_->tool_timeout));
+  slots_[index].pending = std::move(pending);
+  ++running_;
+}
+
+void ToolBatchSource::finish(std::size_t index, ToolOutcome outcome) {
+  if (const auto* value = std::get_if<ToolOk>(&outcome)) {
+    Result<std::string> content = encode(index, value->value);
+    if (!content) return finish_failure(index, ToolFailure{content.error()});
+    return succeed(index, std::move(outcome), *std::move(content));
+  }
+  if (const auto* failure = std::get_if<ToolFailure>(&outcome)) return finish_failure(index, *failure);
+  const ToolCall& call = calls_[index];
+  if (auto* question = std::get_if<AskUser>(&outcome)) {
+    if (!is_utf8(question->question) || !question->options.is_object()) {
+      return finish_failure(index, ToolFailure{tool_error(index, ToolError::Reason::invalid_return,
+                                                          "the handler of tool '" + call.name +
+                                                              "' asked a question that is no UTF-8 text or whose "
+                                                              "options are no object")});
+    }
+    AskUserRequested request{call.id, call.name, question->question, question->options};
+    note_halt(index, halt_metadata(request));
+    ready_.emplace_back(ToolExecutionCompleted{call.id, call.name, std::move(outcome)});
+    ready_.emplace_back(std::move(request));
+    answer(index, std::string(kAwaitingUser));
+    return;
+  }
+  auto& halt = std::get<Halt>(outcome);
+  if (halt.reason.empty() || !is_utf8(halt.reason) || is_reserved_halt_reason(halt.reason)) {
+    const Json reason = is_utf8(halt.reason) ? Json(halt.reason) : Json(nullptr);
+    return finish_failure(
+        index, ToolFailure{tool_error(index, ToolError::Reason::invalid_return,
+                                      "the handler of tool '" + call.name + "' halted with the reserved reason '" +
+                                          (reason.is_null() ? "" : halt.reason) + "'; use a reason of your own",
+                                      {{"reserved_halt_atom", reason}})});
+  }
+  Result<std::string> content = encode(index, halt.result);
+  if (!content) return finish_failure(index, ToolFailure{content.error()});
+  ToolHalt event{.tool_call_id = call.id, .reason = halt.reason, .result = halt.result, .content = *content};
+  note_halt(index, halt_metadata(event));
+  ready_.emplace_back(ToolExecutionCompleted{call.id, call.name, std::move(outcome)});
+  ready_.emplace_back(std::move(event));
+  answer(index, *std::move(content));
+}
+
+void ToolBatchSource::finish_failure(std::size_t index, const ToolFailure& failure) {
+  if (const auto* action = std::get_if<ToolErrorAction>(&run_->on_tool_error)) {
+    return fail(index, failure, *action == ToolErrorAction::halt);
+  }
+  ToolErrorDecision decision;
+  try {
+    decision = std::get<ToolErrorFunction>(run_->on_tool_error)(calls_[index], failure);
+  } catch (const std::exception& exception) {
+    const Error error = tool_error(index, ToolError::Reason::invalid_return,
+                                   std::string("the on_tool_error function threw: ") + exception.what());
+    return fail(index, ToolFailure{error}, true, error);
+  } catch (...) {
+    const Error error = tool_error(index, ToolError::Reason::invalid_return,
+                                   "the on_tool_error function threw something that is no std::exception");
+    return fail(index, ToolFailure{error}, true, error);
+  }
+  switch (decision.kind()) {
+    case ToolErrorDecision::Kind::halt:
+      return fail(index, failure, true);
+    case ToolErrorDecision::Kind::none:
+      return fail(index,
+                  ToolFailure{tool_error(index, ToolError::Reason::invalid_return,
+                                         "the on_tool_error function made no decision; return continue_with or halt")},
+                  true);
+    case ToolErrorDecision::Kind::continue_with: {
+      Result<std::string> content = encode(index, decision.value());
+      if (!content) return fail(index, ToolFailure{content.error()}, true);
+      return succeed(index, ok(decision.value()), *std::move(content));
+    }
+  }
+}
+
+void ToolBatchSource::succeed(std::size_t index, ToolOutcome outcome, std::string content) {
+  const ToolCall& call = calls_[index];
+  ready_.emplace_back(ToolExecutionCompleted{call.id, call.name, std::move(outcome)});
+  ready_.emplace_back(ToolResultEncoded{call.id, content});
+  answer(index, std::move(content));
+}
+
+void ToolBatchSource::fail(std::size_t index, const ToolFailure& failure, bool halts,
+                           std::optional<Error> policy_error) {
+  const ToolCall& call = calls_[index];
+  std::string content = encode_failure(failure);
+  ready_.emplace_back(ToolExecutionCompleted{call.id, call.name, failure});
+  if (halts) {
+    ToolHalt halt{.tool_call_id = call.id,
+                  .reason = std::string(halted::tool_error),
+                  .content = content,
+                  .policy_error = std::move(policy_error)};
+    note_halt(index, halt_metadata(halt));
+    ready_.emplace_back(std::move(halt));
+  } else {
+    ready_.emplace_back(ToolResultEncoded{call.id, content});
+  }
+  answer(index, std::move(content));
+}
+
+void ToolBatchSource::answer(std::size_t index, std::string content) {
+  slots_[index].message = tool_result(calls_[index].id, std::move(content));
+}
+
+void ToolBatchSource::note_halt(std::size_t index, Json metadata) {
+  if (halt_ && halt_index_ < index) return;
+  halt_ = std::move(metadata);
+  halt_index_ = index;
+}
+
+Error ToolBatchSource::tool_error(std::size_t index, ToolError::Reason reason, std::string message,
+                                  Json metadata) const {
+  const ToolCall& call = calls_[index];
+  return Error(ToolError{.reason = reason, .tool_name = call.name, .tool_call_id = call.id}, std::move(message),
+               std::move(metadata));
+}
+
+Result<std::string> ToolBatchSource::encode(std::size_t index, const Json& value) const {
+  std::string problem;
+  try {
+    Result<std::string> content = run_->encoder ? run_->encoder->encode(value) : JsonToolResultEncoder().encode(value);
+    if (content) return content;
+    problem = content.error().message();
+  } catch (const std::exception& exception) {
+    problem = exception.what();
+  }
+  return std::unexpected(tool_error(index, ToolError::Reason::encoding_failed,
+                                    "the result of tool '" + calls_[index].name + "' cannot be written: " + problem));
+}
+
+std::string ToolBatchSource::encode_failure(const ToolFailure& failure) const {
+  if (run_->encoder) {
+    try {
+      return run_->encoder->encode_failure(failure);
+    } catch (const std::exception&) {
+      // The model still has to be told: in the built-in form.
+    }
+  }
+  return JsonToolResultEncoder().encode_failure(failure);
+}
+
+std::vector<Message> ToolBatchSource::take_messages() {
+  std::vector<Message> messages;
+  messages.reserve(slots_.size());
+  for (Slot& slot : slots_) messages.push_back(std::move(slot.message));
+  return messages;
+}
+
+}  // namespace allm

@@ -1,0 +1,65 @@
+// A batch of tool calls: dispatched in order, a few at a time, and told of as they finish.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "allm/event.hpp"
+#include "allm/stream.hpp"
+#include "engine/run.hpp"
+#include "tools/call.hpp"
+
+namespace allm {
+
+// Gives the events of the calls. Dropping it asks running handlers to stop and waits for none.
+// One thread at a time.
+class ToolBatchSource : public EventSource {
+ public:
+  ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls);
+  ~ToolBatchSource() override;
+
+  Poll poll(const Waker& waker) override;
+
+  // After the end: one tool message per call, in the order of the calls.
+  std::vector<Message> take_messages();
+  // The halt of the lowest index, as metadata.
+  const std::optional<Json>& halt() const { return halt_; }
+
+ private:
+  struct Slot {
+    std::shared_ptr<PendingCall> pending;  // while it is with the pool
+    Message message;
+  };
+  void start(std::size_t index);
+  // What can be said without running the handler; nothing if it has to run with `arguments`.
+  std::optional<ToolOutcome> answer_at_once(const ToolCall& call, const Tool*& tool, Json& arguments) const;
+  void finish(std::size_t index, ToolOutcome outcome);
+  void finish_failure(std::size_t index, const ToolFailure& failure);
+  void succeed(std::size_t index, ToolOutcome outcome, std::string content);
+  void fail(std::size_t index, const ToolFailure& failure, bool halts, std::optional<Error> policy_error = {});
+  void answer(std::size_t index, std::string content);
+  void note_halt(std::size_t index, Json metadata);
+  Error tool_error(std::size_t index, ToolError::Reason reason, std::string message,
+                   Json metadata = Json::object()) const;
+  Result<std::string> encode(std::size_t index, const Json& value) const;
+  std::string encode_failure(const ToolFailure& failure) const;
+
+  std::shared_ptr<const Run> run_;
+  std::vector<ToolCall> calls_;
+  std::vector<Slot> slots_;
+  std::shared_ptr<BatchInbox> inbox_;
+  std::deque<Event> ready_;
+  std::vector<std::size_t> settled_;
+  std::deque<BatchInbox::Progress> progress_;
+  std::size_t limit_ = 1;
+  std::size_t next_ = 0;
+  std::size_t running_ = 0;
+  std::optional<Json> halt_;
+  std::size_t halt_index_ = 0;
+};
+
+}  // namespace allm

@@ -1,0 +1,198 @@
+#include "tools/call.hpp"
+
+#include <exception>
+#include <string>
+
+#include "runtime/runtime_impl.hpp"
+
+namespace allm {
+namespace {
+
+// The completion that a handler holds. When the last copy goes, nobody can answer any more.
+class CompletionSink : public ToolCompletion::Sink {
+ public:
+  explicit CompletionSink(std::shared_ptr<PendingCall> call) : call_(std::move(call)) {}
+  CompletionSink(const CompletionSink&) = delete;
+  CompletionSink& operator=(const CompletionSink&) = delete;
+  ~CompletionSink() override {
+    if (answered_.load(std::memory_order_relaxed)) return;
+    call_->complete(ToolFailure{Error(ToolError{.reason = ToolError::Reason::invalid_return,
+                                                .tool_name = call_->call.name,
+                                                .tool_call_id = call_->call.id},
+                                      "the handler of tool '" + call_->call.name + "' ended without an answer")});
+  }
+  bool complete(ToolOutcome outcome) override {
+    answered_.store(true, std::memory_order_relaxed);
+    return call_->complete(std::move(outcome));
+  }
+
+ private:
+  std::shared_ptr<PendingCall> call_;
+  std::atomic<bool> answered_{false};
+};
+
+// Asks a handler to stop. Stop callbacks are the user's code, so they run on a worker and not on the
+// loop thread.
+class StopRequest : public Pool::Task {
+ public:
+  explicit StopRequest(std::stop_source stop) : stop_(std::move(stop)) {}
+  void run() noexcept override { stop_.request_stop(); }
+
+ private:
+  std::stop_source stop_;
+};
+
+}  // namespace
+
+const Json& ToolContext::context() const { return *impl_->run->context; }
+const std::optional<std::string>& ToolContext::session_id() const { return impl_->run->options.session_id; }
+const std::string& ToolContext::request_id() const { return impl_->run->request_id; }
+const ToolCall& ToolContext::tool_call() const { return impl_->call; }
+const Engine& ToolContext::engine() const { return impl_->run->engine; }
+std::stop_token ToolContext::stop_token() const { return impl_->stop.get_token(); }
+std::chrono::steady_clock::time_point ToolContext::deadline() const { return impl_->deadline; }
+void ToolContext::report_progress(Json progress) const { impl_->report_progress(std::move(progress)); }
+
+void BatchInbox::settled(std::size_t index) {
+  Waker waker;
+  {
+    const std::lock_guard lock(mutex_);
+    settled_.push_back(index);
+    std::swap(waker, waker_);
+  }
+  waker.wake();
+}
+
+void BatchInbox::progress(std::size_t index, Json report) {
+  Waker waker;
+  {
+    const std::lock_guard lock(mutex_);
+    if (progress_.size() == kMaxProgress) progress_.pop_front();
+    progress_.push_back({index, std::move(report)});
+    std::swap(waker, waker_);
+  }
+  waker.wake();
+}
+
+bool BatchInbox::take(std::vector<std::size_t>& settled, std::deque<Progress>& progress, const Waker& waker) {
+  const std::lock_guard lock(mutex_);
+  if (settled_.empty() && progress_.empty()) {
+    waker_ = waker;
+    return false;
+  }
+  settled.swap(settled_);
+  progress.swap(progress_);
+  return true;
+}
+
+PendingCall::PendingCall(std::shared_ptr<const Run> run_settings, const Tool& tool, ToolCall tool_call, Json arguments,
+                         std::shared_ptr<BatchInbox> inbox, std::size_t index)
+    : Impl(std::move(run_settings), std::move(tool_call)),
+      tool_(tool),
+      arguments_(std::move(arguments)),
+      inbox_(std::move(inbox)),
+      index_(index),
+      loop_(Impl::run->engine.runtime()->impl().loop),
+      pool_(Impl::run->engine.runtime()->impl().pool) {}
+
+void PendingCall::dispatch(std::chrono::milliseconds timeout) {
+  started_ = std::chrono::steady_clock::now();
+  deadline = started_ + timeout;
+  loop_->arm(shared_from_this(), deadline);
+  pool_->submit(shared_from_this());
+}
+
+void PendingCall::disarm() { loop_->cancel(*this); }
+
+ToolError PendingCall::error(ToolError::Reason reason) const {
+  return {.reason = reason, .tool_name = call.name, .tool_call_id = call.id};
+}
+
+bool PendingCall::claim() { return !settled_.exchange(true); }
+
+void PendingCall::settle(ToolOutcome outcome) {
+  outcome_ = std::move(outcome);
+  inbox_->settled(index_);
+}
+
+bool PendingCall::complete(ToolOutcome outcome) {
+  if (!claim()) {
+    report(*Impl::run, SpanKind::tool, SpanPhase::late, {.tool = &tool_, .tool_call = &call, .outcome = &outcome});
+    return false;
+  }
+  if (Impl::run->telemetry != nullptr) {
+    report(*Impl::run, SpanKind::tool, SpanPhase::stop,
+           {.duration = std::chrono::steady_clock::now() - started_,
+            .tool = &tool_,
+            .tool_call = &call,
+            .outcome = &outcome});
+  }
+  settle(std::move(outcome));
+  return true;
+}
+
+void PendingCall::run() noexcept {
+  // The order of these two against claim() and set_thread_aside() decides who counts the thread.
+  thread_.store(Thread::running);
+  if (!settled_.load()) execute();
+  if (thread_.exchange(Thread::returned) == Thread::set_aside) pool_->set_aside_returned();
+}
+
+void PendingCall::execute() noexcept {
+  report(*Impl::run, SpanKind::tool, SpanPhase::start, {.tool = &tool_, .tool_call = &call});
+  const ToolCompletion done(std::make_shared<CompletionSink>(shared_from_this()));
+  const ToolContext context(this);
+  try {
+    if (Impl::run->executor) {
+      Impl::run->executor->execute(tool_, arguments_, context, done);
+    } else {
+      tool_.handler(arguments_, context, done);
+    }
+  } catch (const std::exception& exception) {
+    done(ToolFailure{Error(error(ToolError::Reason::handler_raised),
+                           "the handler of tool '" + call.name + "' threw: " + exception.what())});
+  } catch (...) {
+    done(ToolFailure{Error(error(ToolError::Reason::handler_raised),
+                           "the handler of tool '" + call.name + "' threw something that is no std::exception")});
+  }
+}
+
+void PendingCall::set_thread_aside() {
+  auto running = Thread::running;
+  if (thread_.compare_exchange_strong(running, Thread::set_aside)) pool_->set_aside();
+}
+
+void PendingCall::fire() noexcept {
+  if (!claim()) return;
+  // Before the result is told, so that whoever hears of it finds the thread counted.
+  set_thread_aside();
+  const auto timeout = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - started_).count();
+  const Error late(error(ToolError::Reason::timeout),
+                   "tool '" + call.name + "' timed out: no answer within " + std::to_string(timeout) + " ms");
+  const Json detail = {{"kind", "timeout"}};
+  report(*Impl::run, SpanKind::tool, SpanPhase::exception,
+         {.duration = deadline - started_, .tool = &tool_, .tool_call = &call, .error = &late, .detail = &detail});
+  settle(ToolFailure{late});
+  pool_->submit(std::make_shared<StopRequest>(stop));
+}
+
+void PendingCall::abandon() {
+  disarm();
+  if (!claim()) return;
+  set_thread_aside();
+  const Json detail = {{"kind", "cancelled"}};
+  report(*Impl::run, SpanKind::tool, SpanPhase::exception,
+         {.duration = std::chrono::steady_clock::now() - started_,
+          .tool = &tool_,
+          .tool_call = &call,
+          .detail = &detail});
+  stop.request_stop();
+}
+
+void PendingCall::report_progress(Json progress) const {
+  if (settled_.load(std::memory_order_acquire)) return;
+  report(*Impl::run, SpanKind::tool, SpanPhase::progress, {.tool = &tool_, .tool_call = &call, .detail = &progress});
+  if (Impl::run->options.on_tool_progress) inbox_->progress(index_, std::move(progress));
+}
+
+}  // namespace allm

@@ -1,0 +1,107 @@
+// One tool call on its way: on a worker thread, against its deadline, until somebody settles it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include "allm/executor.hpp"
+#include "allm/stream.hpp"
+#include "allm/tool.hpp"
+#include "engine/run.hpp"
+#include "engine/span.hpp"
+#include "runtime/loop.hpp"
+#include "runtime/pool.hpp"
+
+namespace allm {
+
+// Where the calls of a batch report to. Shared by the batch and its calls, so that it outlives
+// whichever goes first. Safe from any thread.
+class BatchInbox {
+ public:
+  struct Progress {
+    std::size_t index;
+    Json report;
+  };
+  void settled(std::size_t index);
+  void progress(std::size_t index, Json report);
+  // Takes what has come; if nothing has, keeps `waker` to call when something does.
+  bool take(std::vector<std::size_t>& settled, std::deque<Progress>& progress, const Waker& waker);
+
+ private:
+  static constexpr std::size_t kMaxProgress = 64;
+  std::mutex mutex_;
+  std::vector<std::size_t> settled_;
+  std::deque<Progress> progress_;
+  Waker waker_;
+};
+
+// What a ToolContext shows.
+class ToolContext::Impl {
+ public:
+  Impl(std::shared_ptr<const Run> run_settings, ToolCall tool_call)
+      : run(std::move(run_settings)), call(std::move(tool_call)) {}
+  virtual ~Impl() = default;
+  virtual void report_progress(Json progress) const = 0;
+
+  const std::shared_ptr<const Run> run;
+  const ToolCall call;
+  std::stop_source stop;
+  std::chrono::steady_clock::time_point deadline;
+};
+
+// Owned by the batch, the worker that runs it, the timer and every completion: it lives until the
+// last of them is done with it, however late that is.
+class PendingCall : public Pool::Task,
+                    public Timer::Task,
+                    public ToolContext::Impl,
+                    public std::enable_shared_from_this<PendingCall> {
+ public:
+  PendingCall(std::shared_ptr<const Run> run_settings, const Tool& tool, ToolCall call, Json arguments,
+              std::shared_ptr<BatchInbox> inbox, std::size_t index);
+
+  // Arms the deadline and hands the call to the pool.
+  void dispatch(std::chrono::milliseconds timeout);
+  // The run does not want the result any more.
+  void abandon();
+  // After the inbox told of it: what the call came to.
+  ToolOutcome take_outcome() { return std::move(*outcome_); }
+  // The deadline is not needed any more.
+  void disarm();
+
+  // Settles the call if it is not settled yet; whether it did. Any thread.
+  bool complete(ToolOutcome outcome);
+
+  void run() noexcept override;
+  void fire() noexcept override;
+  void report_progress(Json progress) const override;
+
+ private:
+  enum class Thread : std::uint8_t { queued, running, returned, set_aside };
+  // Whether the caller is the one who settles the call.
+  bool claim();
+  void settle(ToolOutcome outcome);
+  void execute() noexcept;
+  void set_thread_aside();
+  ToolError error(ToolError::Reason reason) const;
+
+  const Tool& tool_;  // of the run's tool set, which the run keeps alive
+  const Json arguments_;
+  const std::shared_ptr<BatchInbox> inbox_;
+  const std::size_t index_;
+  const std::shared_ptr<Loop> loop_;
+  const std::shared_ptr<Pool> pool_;
+  std::atomic<bool> settled_{false};
+  std::atomic<Thread> thread_{Thread::queued};
+  std::optional<ToolOutcome> outcome_;  // written by the one who settles, read after the inbox told
+  std::chrono::steady_clock::time_point started_;
+};
+
+}  // namespace allm

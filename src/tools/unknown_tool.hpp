@@ -1,0 +1,19 @@
+// Calls to tools that do not exist.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "allm/tool.hpp"
+#include "engine/tool_set.hpp"
+
+namespace allm {
+
+// In words: what was called and what there is to call.
+std::string unknown_tool_message(const std::string& name, const ToolSet& tools);
+
+// EngineError `unknown_tool` for the first call that names no tool of the set; nothing if all do.
+std::optional<Error> find_unknown_tool(std::span<const ToolCall> calls, const ToolSet& tools);
+
+}  // namespace allm

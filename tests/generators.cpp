@@ -1,0 +1,393 @@
+#include "tests/generators.hpp"
+
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace allm::gen {
+
+std::int64_t Random::integer() {
+  switch (below(4)) {
+    case 0:
+      return static_cast<std::int64_t>(below(10));
+    case 1:
+      return -static_cast<std::int64_t>(below(1000));
+    case 2:
+      return pick<std::int64_t>({std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max(), 0});
+    default:
+      return static_cast<std::int64_t>(bits());
+  }
+}
+
+double Random::real() {
+  switch (below(4)) {
+    case 0:
+      return pick<double>({0.0, -0.0, 1.0, -1.0, 0.1, 1e22, 1e-7, 9007199254740993.0});
+    case 1:
+      return pick<double>({std::numeric_limits<double>::max(), std::numeric_limits<double>::lowest(),
+                           std::numeric_limits<double>::min(), std::numeric_limits<double>::denorm_min(),
+                           std::numeric_limits<double>::epsilon()});
+    case 2:
+      return static_cast<double>(below(100000)) / 100;
+    default: {
+      const double value = std::bit_cast<double>(bits());
+      return std::isfinite(value) ? value : 0.5;
+    }
+  }
+}
+
+void Random::append_character(std::string& text) {
+  const auto put = [&text](std::uint64_t byte) { text.push_back(static_cast<char>(byte)); };
+  switch (below(12)) {
+    case 0:
+      put(below(0x20));  // controls, NUL among them
+      return;
+    case 1:
+      text += pick<std::string>({"\"", "\\", "/", "\x7f", "{", "'"});
+      return;
+    case 2: {
+      const std::uint64_t code = 0x80 + below(0x800 - 0x80);
+      put(0xC0 | code >> 6U);
+      put(0x80 | (code & 0x3FU));
+      return;
+    }
+    case 3: {
+      std::uint64_t code = 0x800 + below(0x10000 - 0x800);
+      if (code >= 0xD800 && code < 0xE000) code = 0xFFFD;  // surrogates are no characters
+      put(0xE0 | code >> 12U);
+      put(0x80 | (code >> 6U & 0x3FU));
+      put(0x80 | (code & 0x3FU));
+      return;
+    }
+    case 4: {
+      const std::uint64_t code = 0x10000 + below(0x110000 - 0x10000);
+      put(0xF0 | code >> 18U);
+      put(0x80 | (code >> 12U & 0x3FU));
+      put(0x80 | (code >> 6U & 0x3FU));
+      put(0x80 | (code & 0x3FU));
+      return;
+    }
+    default:
+      put('a' + below(26));
+  }
+}
+
+std::string Random::text() {
+  std::size_t length = below(12);
+  if (chance(8)) length = below(80);
+  if (chance(400)) length = 4000 + below(400);
+  std::string result;
+  while (length-- > 0) append_character(result);
+  return result;
+}
+
+std::string Random::bytes() {
+  std::string result;
+  for (std::size_t left = below(20); left > 0; --left) result.push_back(static_cast<char>(below(256)));
+  return result;
+}
+
+Json Random::json(int depth) {
+  if (chance(200)) {  // deep and narrow
+    Json value = integer();
+    for (std::size_t left = below(60); left > 0; --left) {
+      Json outer;
+      if (chance()) {
+        outer.push_back(std::move(value));
+      } else {
+        outer[text()] = std::move(value);
+      }
+      value = std::move(outer);
+    }
+    return value;
+  }
+  switch (below(depth > 0 ? 9 : 7)) {
+    case 0:
+      return nullptr;
+    case 1:
+      return chance();
+    case 2:
+      return integer();
+    case 3:
+      return bits();
+    case 4:
+      return real();
+    case 5:
+    case 6:
+      return text();
+    case 7:
+      return object(depth - 1);
+    default: {
+      Json array = Json::array();
+      for (std::size_t left = below(4); left > 0; --left) array.push_back(json(depth - 1));
+      return array;
+    }
+  }
+}
+
+Json Random::object(int depth) {
+  Json result = Json::object();
+  // Now and then more keys than are looked through one by one.
+  for (std::size_t left = chance(200) ? 40 : below(4); left > 0; --left) result[text()] = json(depth - 1);
+  return result;
+}
+
+Json Random::metadata() {
+  Json result = chance() ? Json::object() : object(2);
+  if (chance(20)) result = nullptr;
+  return result;
+}
+
+Json Random::unknown_fields() {
+  if (!chance(6)) return nullptr;
+  Json result = Json::object();
+  for (std::size_t left = 1 + below(3); left > 0; --left) result["x_" + text()] = json(2);
+  return result;
+}
+
+ToolCall Random::tool_call() {
+  return {.id = text(),
+          .name = text(),
+          .arguments = object(2),
+          .raw_arguments = maybe([&] { return text(); }),
+          .metadata = metadata(),
+          .unknown_fields = unknown_fields()};
+}
+
+Tool Random::tool() {
+  return {.name = text(),
+          .description = text(),
+          .schema = object(3),
+          .manual = chance(),
+          .compact = chance(),
+          .summary = maybe([&] { return text(); }),
+          .validate_arguments = chance(),
+          .timeout = maybe([&] { return std::chrono::milliseconds(integer()); }),
+          .metadata = metadata(),
+          .unknown_fields = unknown_fields()};
+}
+
+Image Random::image() {
+  Image image;
+  switch (below(4)) {
+    case 0:
+      image.source = ImageBytes{bytes()};
+      break;
+    case 1:
+      image.source = ImageBase64{text()};
+      break;
+    case 2:
+      image.source = ImageUrl{text()};
+      break;
+    default:
+      image.source = ImageFile{text()};
+  }
+  image.mime_type = maybe([&] { return text(); });
+  image.width = maybe([&] { return integer(); });
+  image.height = maybe([&] { return integer(); });
+  image.prompt = maybe([&] { return text(); });
+  image.revised_prompt = maybe([&] { return text(); });
+  image.metadata = metadata();
+  image.unknown_fields = unknown_fields();
+  return image;
+}
+
+TextPart Random::text_part() { return {.text = text(), .metadata = metadata(), .unknown_fields = unknown_fields()}; }
+
+ImagePart Random::image_part() {
+  return {.image = image(),
+          .detail = any_of(ImageDetail::high),
+          .metadata = metadata(),
+          .unknown_fields = unknown_fields()};
+}
+
+Part Random::part() {
+  switch (below(6)) {
+    case 0:
+      return UnknownPart{Json{{"__type__", "ALLM.AudioPart"}, {"data", object(2)}}};
+    case 1:
+      return UnknownPart{integer()};
+    case 2:
+      return image_part();
+    default:
+      return text_part();
+  }
+}
+
+Content Random::content() {
+  if (!chance(4)) return text();
+  return list([&] { return part(); });
+}
+
+Message Random::message() {
+  Message message = {.role = any_of(Role::tool),
+                     .content = content(),
+                     .name = maybe([&] { return text(); }),
+                     .tool_call_id = maybe([&] { return text(); }),
+                     .metadata = metadata(),
+                     .unknown_fields = unknown_fields()};
+  if (chance(4)) message.tool_calls = list([&] { return tool_call(); });
+  // Typed fields make an object of their metadata; without them anything may stand in their place.
+  if (!message.tool_calls.empty() && message.metadata.is_null()) message.metadata = Json::object();
+  if (message.tool_calls.empty() && chance(20)) {
+    message.metadata = {{"tool_calls", chance() ? Json::array() : Json(text())}};
+  }
+  return message;
+}
+
+Thread Random::thread() {
+  Thread thread(list([&] { return message(); }));
+  thread.metadata = metadata();
+  thread.unknown_fields = unknown_fields();
+  return thread;
+}
+
+ModelRef Random::model() {
+  ModelRef model(text());
+  if (chance()) return model;
+  model.provider = maybe([&] { return text(); });
+  model.capabilities = json(2);
+  model.limits = json(2);
+  model.pricing = json(2);
+  model.metadata = metadata();
+  model.unknown_fields = unknown_fields();
+  return model;
+}
+
+Request Random::request() {
+  Request request;
+  request.messages = thread().messages;
+  request.model = maybe([&] { return model(); });
+  request.temperature = maybe([&] { return real(); });
+  request.max_tokens = maybe([&] { return integer(); });
+  request.response_format = maybe([&] {
+    if (chance()) return ResponseFormat::json_schema(text(), object(2), chance());
+    return pick<ResponseFormat>({ResponseFormat::text(), ResponseFormat::json_object(),
+                                 ResponseFormat::from_json({{"type", text()}}), ResponseFormat::from_json(text())});
+  });
+  request.tools = list([&] { return tool(); });
+  request.tool_choice = maybe([&] {
+    return pick<ToolChoice>({ToolChoice::automatic(), ToolChoice::none(), ToolChoice::required(),
+                             ToolChoice::from_json(text()), ToolChoice::from_json(object(1))});
+  });
+  request.stream = chance();
+  request.structured_finalize = chance();
+  request.prompt_cache = maybe([&] {
+    return PromptCache{maybe([&] { return text(); }), any_of(PromptCache::Retention::long_term)};
+  });
+  request.options = object(2);
+  request.metadata = metadata();
+  request.unknown_fields = unknown_fields();
+  return request;
+}
+
+Usage Random::usage() {
+  Usage usage;
+  for (auto* counter : {&usage.input_tokens, &usage.output_tokens, &usage.cached_input_tokens,
+                        &usage.cache_write_input_tokens, &usage.reasoning_tokens, &usage.total_tokens}) {
+    *counter = maybe([&] { return integer(); });
+  }
+  for (auto* cost : {&usage.input_cost, &usage.output_cost, &usage.total_cost}) *cost = maybe([&] { return real(); });
+  usage.tool_usage = metadata();
+  usage.extra = metadata();
+  usage.unknown_fields = unknown_fields();
+  return usage;
+}
+
+Response Random::response() {
+  Response response;
+  response.id = maybe([&] { return text(); });
+  response.request_id = maybe([&] { return text(); });
+  response.model = maybe([&] { return text(); });
+  response.message = maybe([&] { return message(); });
+  response.output_text = maybe([&] { return text(); });
+  response.tool_calls = list([&] { return tool_call(); });
+  response.finish_reason = maybe([&] { return any_of(FinishReason::other); });
+  response.raw_finish_reason = maybe([&] { return text(); });
+  response.raw = json(2);
+  response.usage = usage();
+  response.metadata = metadata();
+  if (chance(4)) response.error = error();
+  if (response.error.has_value() && response.metadata.is_null()) response.metadata = Json::object();
+  response.unknown_fields = unknown_fields();
+  return response;
+}
+
+StepResult Random::step_result() {
+  StepResult step;
+  step.thread = thread();
+  step.response = response();
+  step.tool_results = list([&] { return message(); });
+  step.done = chance();
+  if (chance(4)) step.manual_tool_calls = list([&] { return tool_call(); });
+  step.metadata = step.manual_tool_calls.empty() ? metadata() : object(2);
+  step.unknown_fields = unknown_fields();
+  return step;
+}
+
+ChatResult Random::chat_result() {
+  ChatResult result;
+  result.thread = thread();
+  result.final_response = maybe([&] { return response(); });
+  result.halted_reason = text();
+  result.pending_question = maybe([&] { return text(); });
+  result.pending_tool_call_id = maybe([&] { return text(); });
+  if (chance()) result.steps = list([&] { return step_result(); });
+  result.usage = usage();
+  if (chance(4)) result.error = error();
+  if (chance(4)) result.manual_tool_calls = list([&] { return tool_call(); });
+  result.metadata = object(2);
+  result.unknown_fields = unknown_fields();
+  return result;
+}
+
+Session Random::session() {
+  Session session;
+  session.id = maybe([&] { return text(); });
+  session.thread = thread();
+  session.status = any_of(SessionStatus::error);
+  session.pending_tool_calls = list([&] { return tool_call(); });
+  session.pending_question = maybe([&] { return text(); });
+  session.pending_tool_call_id = maybe([&] { return text(); });
+  session.context = object(3);
+  session.metadata = metadata();
+  session.unknown_fields = unknown_fields();
+  return session;
+}
+
+Path Random::path() {
+  return list([&]() -> PathStep {
+    if (chance()) return integer();
+    return text();
+  });
+}
+
+Error Random::error() { return error_of_kind(below(std::variant_size_v<Error::Detail>)); }
+
+Error Random::error_of_kind(std::size_t kind) {
+  const auto maybe_text = [&] { return maybe([&] { return text(); }); };
+  const auto detail = [&]() -> Error::Detail {
+    switch (kind) {
+      case 0:
+        return EngineError{any_of(EngineError::Reason::catalog_not_loaded), maybe_text()};
+      case 1:
+        return AdapterError{any_of(AdapterError::Reason::unknown), maybe_text(),
+                            maybe([&] { return static_cast<int>(integer()); }), maybe([&] { return integer(); }),
+                            maybe_text()};
+      case 2:
+        return StreamError{any_of(StreamError::Reason::unknown), maybe_text(), maybe([&] { return integer(); })};
+      case 3:
+        return ValidationError{any_of(ValidationError::Reason::invalid_scenario),
+                               list([&] { return FieldError{path(), text()}; })};
+      case 4:
+        return ToolError{any_of(ToolError::Reason::overloaded), maybe_text(), maybe_text()};
+      default:
+        return SessionError{any_of(SessionError::Reason::no_pending_tool_call)};
+    }
+  };
+  return Error(detail(), text(), object(2), json(2));
+}
+
+}  // namespace allm::gen

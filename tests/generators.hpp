@@ -1,0 +1,139 @@
+// Random values of every data type, for property tests.
+//
+// RapidCheck draws a `Source` (a seed and a size, which shrinks); `Random` makes values of it with
+// a generator of its own, because RapidCheck's trees of shrinks cost more than what is tested.
+//
+//   RC_GTEST_PROP(Messages, SurviveJson, (const allm::gen::Source& source)) {
+//     const Message message = allm::gen::Random(source).message();
+//     …
+//   }
+//
+// Values are those that the library itself can make. So typed fields that live in `metadata` are
+// not also written there by hand, and unknown fields have names of their own.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <ostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "allm/request.hpp"
+#include "allm/response.hpp"
+#include "allm/result.hpp"
+#include "allm/session.hpp"
+
+#ifndef ALLM_PROPERTY_CASES
+#define ALLM_PROPERTY_CASES "10000"
+#endif
+
+namespace allm::gen {
+
+// Cases a property, unless RC_PARAMS says otherwise. RapidCheck reads it at the first property.
+inline const int kCasesSet = setenv("RC_PARAMS", "max_success=" ALLM_PROPERTY_CASES, 0);
+
+struct Source {
+  std::uint64_t seed = 0;
+  int size = 0;  // roughly, the most elements of a list
+};
+inline std::ostream& operator<<(std::ostream& out, const Source& source) {
+  return out << "Source{" << source.seed << "U, " << source.size << "}";
+}
+
+class Random {
+ public:
+  explicit Random(const Source& source) : engine_(source.seed), size_(source.size) {}
+
+  // ---- building blocks
+
+  std::uint64_t bits() { return engine_(); }
+  std::size_t below(std::size_t end) { return static_cast<std::size_t>(engine_() % end); }
+  bool chance(std::size_t one_in = 2) { return below(one_in) == 0; }
+  std::size_t count() { return below(static_cast<std::size_t>(size_) + 1); }
+
+  template <class T>
+  const T& pick(const std::vector<T>& list) {
+    return list[below(list.size())];
+  }
+
+  template <class Enum>
+  Enum any_of(Enum last) {
+    return static_cast<Enum>(below(static_cast<std::size_t>(last) + 1));
+  }
+
+  template <class Make>
+  auto maybe(Make&& make) -> std::optional<decltype(make())> {
+    if (chance()) return std::nullopt;
+    return make();
+  }
+
+  template <class Make>
+  auto list(Make&& make) -> std::vector<decltype(make())> {
+    std::vector<decltype(make())> result;
+    for (std::size_t left = count(); left > 0; --left) result.push_back(make());
+    return result;
+  }
+
+  std::int64_t integer();
+  double real();
+  std::string text();
+  std::string bytes();
+
+  // ---- Json
+
+  Json json(int depth = 3);
+  Json object(int depth = 3);
+  Json metadata();
+  Json unknown_fields();
+
+  // ---- data types
+
+  ToolCall tool_call();
+  Tool tool();
+  Image image();
+  TextPart text_part();
+  ImagePart image_part();
+  Part part();
+  Content content();
+  Message message();
+  Thread thread();
+  ModelRef model();
+  Request request();
+  Usage usage();
+  Response response();
+  StepResult step_result();
+  ChatResult chat_result();
+  Session session();
+  Path path();
+  Error error();
+  // Of the kind with that index in Error::Detail.
+  Error error_of_kind(std::size_t kind);
+
+ private:
+  void append_character(std::string& text);
+
+  std::mt19937_64 engine_;
+  int size_;
+};
+
+}  // namespace allm::gen
+
+namespace rc {
+
+template <>
+struct Arbitrary<allm::gen::Source> {
+  static Gen<allm::gen::Source> arbitrary() {
+    return gen::build<allm::gen::Source>(
+        gen::set(&allm::gen::Source::seed, gen::noShrink(gen::arbitrary<std::uint64_t>())),
+        gen::set(&allm::gen::Source::size, gen::inRange(0, 4)));
+  }
+};
+
+}  // namespace rc
