@@ -1,6 +1,6 @@
 # A thin face on CMake; `make help` lists what there is. JOBS=n limits parallel compilation.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build build run test bench lint includes headers tidy format format-check fuzz debug asan tsan \
+.PHONY: help setup setup-build build run test bench lint includes snippets headers tidy format format-check fuzz debug asan tsan \
 	install clean
 
 export JOBS ?= $(shell nproc)
@@ -29,11 +29,15 @@ test: setup  ## everything: format, lints, all tests plainly and under ASan+UBSa
 bench: build  ## run the benchmarks (ARGS=--benchmark_filter=... and other flags of Google Benchmark)
 	build/allm_bench $(ARGS)
 
-lint: setup includes headers tidy  ## include order, self-contained headers, clang-tidy-19
+lint: setup includes snippets headers tidy  ## include order, code in documents, self-contained headers, clang-tidy-19
 
 includes:
 	@scripts/lint_includes.py --self-test
 	@scripts/lint_includes.py
+
+snippets:
+	@scripts/check_snippets.py --self-test
+	@scripts/check_snippets.py
 
 headers:
 	@scripts/build.sh release --target all_verify_interface_header_sets
@@ -51,15 +55,15 @@ fuzz: setup  ## run each fuzz target for FUZZ_SECONDS (60), two at a time
 	@scripts/build.sh fuzz
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz.sh
 
-debug: setup-build  ## debug build in build-debug, and its tests
+debug: setup  ## debug build in build-debug, and its tests
 	@scripts/build.sh debug
 	@ctest --preset debug
 
-asan: setup-build  ## AddressSanitizer and UBSan build, and its tests
+asan: setup  ## AddressSanitizer and UBSan build, and its tests
 	@scripts/build.sh asan
 	@ctest --preset asan
 
-tsan: setup-build  ## ThreadSanitizer build, and its tests
+tsan: setup  ## ThreadSanitizer build, and its tests
 	@scripts/build.sh tsan
 	@ctest --preset tsan
 

@@ -17,11 +17,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # sanitizer builds and clang-tidy watch for the real thing.
     -Wno-maybe-uninitialized    # std::optional and std::variant: GCC bug 80635
     -Wno-restrict               # std::string operator+ and assign: GCC bug 105651
-    -Wno-dangling-pointer       # locals captured by an inlined callable: GCC bugs 104475, 106393
-    -Wno-array-bounds           # std::string and std::vector growth: GCC bug 105762
+    -Wno-dangling-pointer       # locals captured by an inlined callable
+    -Wno-array-bounds           # std::string and std::vector growth
     -Wno-stringop-overflow      # the same code, seen by another pass
     -Wno-stringop-overread
-    -Wno-free-nonheap-object)   # std::string in std::variant: GCC bug 108088
+    -Wno-free-nonheap-object)   # std::string in std::variant
 else()
   # clang's -Wconversion includes what g++'s does not.
   target_compile_options(allm_flags INTERFACE -Wno-sign-conversion -Wno-missing-designated-field-initializers)

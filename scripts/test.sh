@@ -38,6 +38,8 @@ run_preset() { # run_preset <preset>
 step "format" scripts/format.sh --check
 step "include order, self-test of the lint" scripts/lint_includes.py --self-test
 step "include order" scripts/lint_includes.py
+step "code in documents, self-test of the check" scripts/check_snippets.py --self-test
+step "code in documents" scripts/check_snippets.py
 step "release: build, unit tests, examples" run_preset release
 if [ -d tests/scenarios ]; then
     step "release: scenarios" build/allm scenario tests/scenarios

@@ -35,8 +35,12 @@ class StreamCollector {
   Result<ToolBatch> tool_batch() const;
 
   bool saw_chat_completed() const { return chat_ != nullptr; }
-  // Whether the run failed at once: an error came, and no step was finished.
-  bool failed() const { return error_.has_value() && steps_.empty() && chat_ == nullptr; }
+  // Whether the run failed at once: an error came, and no step was or can be finished. An error
+  // within a message is the message's, and its step is still to come.
+  bool failed() const {
+    const bool broke_off = message_started_ && !completed_.has_value();
+    return error_.has_value() && steps_.empty() && chat_ == nullptr && !broke_off;
+  }
   // Whether a message is being collected: one has begun and its step is not completed.
   bool in_message() const { return message_started_; }
 

@@ -65,6 +65,8 @@ class Runtime {
 
   // Calls `callback` on the loop thread once, not before `delay`. It must return quickly.
   [[nodiscard]] Timer after(std::chrono::nanoseconds delay, std::function<void()> callback);
+  // The same without a way to cancel it; only the runtime's end keeps it from being called.
+  void post_after(std::chrono::nanoseconds delay, std::function<void()> callback);
 
   class Impl;
   Impl& impl() const { return *impl_; }

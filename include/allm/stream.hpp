@@ -45,6 +45,10 @@ class Poll {
   static Poll pending() { return Poll(State::pending); }
   static Poll end() { return Poll(State::end); }
   Poll(Event event) : state_(State::event), event_(std::move(event)) {}
+  // Straight from an event's payload.
+  template <class T>
+    requires detail::kIsPayload<std::remove_cvref_t<T>>
+  Poll(T&& payload) : state_(State::event), event_(std::forward<T>(payload)) {}
 
   bool has_event() const { return state_ == State::event; }
   bool is_pending() const { return state_ == State::pending; }
@@ -82,6 +86,8 @@ class EventStream {
 
   // The next event, or nothing at the end. Blocks until there is one.
   std::optional<Event> next();
+  // The same as a Poll, which is never pending.
+  Poll wait();
   // As next(), but gives up at `deadline`: the result is then pending, and the stream goes on.
   Poll next(std::chrono::steady_clock::time_point deadline);
   // What is there now, without waiting.
@@ -104,19 +110,19 @@ class EventStream::Iterator {
   using value_type = Event;
   using difference_type = std::ptrdiff_t;
 
-  explicit Iterator(EventStream* stream) : stream_(stream), event_(stream->next()) {}
-  const Event& operator*() const { return *event_; }
-  const Event* operator->() const { return &*event_; }
+  explicit Iterator(EventStream* stream) : stream_(stream), current_(stream->wait()) {}
+  const Event& operator*() const { return current_.event(); }
+  const Event* operator->() const { return &current_.event(); }
   Iterator& operator++() {
-    event_ = stream_->next();
+    current_ = stream_->wait();
     return *this;
   }
   void operator++(int) { ++*this; }
-  friend bool operator==(const Iterator& it, std::default_sentinel_t) { return !it.event_.has_value(); }
+  friend bool operator==(const Iterator& it, std::default_sentinel_t) { return it.current_.is_end(); }
 
  private:
   EventStream* stream_;
-  std::optional<Event> event_;
+  Poll current_;
 };
 
 inline EventStream::Iterator EventStream::begin() { return Iterator(this); }

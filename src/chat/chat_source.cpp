@@ -28,24 +28,30 @@ void ChatSource::begin_step(Thread thread, std::size_t checked_messages) {
   step_.emplace(run_, call_, std::move(thread), checked_messages);
 }
 
-Poll ChatSource::poll(const Waker& waker) {
-  while (!done_) {
-    if (finished_) {
-      done_ = true;
-      return Event(ChatCompleted{std::move(result_)});
+Poll ChatSource::poll(const Waker& waker) { return step_ ? poll_step(waker) : finish_run(); }
+
+Poll ChatSource::poll_step(const Waker& waker) {
+  Poll polled = step_->poll(waker);
+  while (polled.is_end()) {
+    if (!step_done()) {
+      step_.reset();
+      polled = finish_run();
+      break;
     }
-    Poll polled = step_->poll(waker);
-    if (!polled.is_end()) return polled;
-    if (!step_done()) step_.reset();
+    polled = step_->poll(waker);
   }
-  return Poll::end();
+  return polled;
+}
+
+Poll ChatSource::finish_run() {
+  if (!result_ || failure_) return Poll::end();
+  return ChatCompleted{std::exchange(result_, nullptr)};
 }
 
 bool ChatSource::step_done() {
   if (const auto& error = step_->failure()) {
     if (result_->steps.empty()) {
       failure_ = error;
-      done_ = true;
     } else {
       result_->error = error;
       finish(halted::error);
@@ -112,9 +118,6 @@ void ChatSource::finish_asking(const StepResult& step) {
   finish(halted::ask_user);
 }
 
-void ChatSource::finish(std::string_view reason) {
-  result_->halted_reason = reason;
-  finished_ = true;
-}
+void ChatSource::finish(std::string_view reason) { result_->halted_reason = reason; }
 
 }  // namespace allm

@@ -23,6 +23,8 @@ class ChatSource : public EventSource {
   const std::optional<Error>& failure() const { return failure_; }
 
  private:
+  Poll poll_step(const Waker& waker);
+  Poll finish_run();
   void begin_step(Thread thread, std::size_t checked_messages);
   // Whether the run goes on after the step.
   bool step_done();
@@ -34,9 +36,7 @@ class ChatSource : public EventSource {
   std::shared_ptr<const Run> run_;
   PreparedCall call_;
   std::optional<StepSource> step_;
-  std::shared_ptr<ChatResult> result_;
-  bool finished_ = false;
-  bool done_ = false;
+  std::shared_ptr<ChatResult> result_;  // null once it was handed out
   std::optional<Error> failure_;
 };
 

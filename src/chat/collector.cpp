@@ -25,7 +25,7 @@ void StreamCollector::start_message() {
 }
 
 ToolCall& StreamCollector::call(const std::string& id) {
-  message_started_ = true;
+  if (!message_started_) start_message();
   const auto [entry, added] = call_index_.try_emplace(id, calls_.size());
   if (added) calls_.push_back({.id = id, .raw_arguments = std::string()});
   return calls_[entry->second];
@@ -46,11 +46,11 @@ void StreamCollector::apply(const Event& event) {
       start_message();
       break;
     case EventTag::text_delta:
-      message_started_ = true;
+      if (!message_started_) start_message();
       text_ += event.get_if<TextDelta>()->delta;
       break;
     case EventTag::text_completed:
-      message_started_ = true;
+      if (!message_started_) start_message();
       text_ = event.get_if<TextCompleted>()->text;
       break;
     case EventTag::tool_call_started: {
@@ -71,7 +71,7 @@ void StreamCollector::apply(const Event& event) {
       break;
     }
     case EventTag::message_completed:
-      message_started_ = true;
+      if (!message_started_) start_message();
       completed_ = *event.get_if<MessageCompleted>();
       if (completed_->finish_reason) finish_reason_ = completed_->finish_reason;
       break;
@@ -148,7 +148,7 @@ Result<StepResult> StreamCollector::step_result() const {
 
 Result<ChatResult> StreamCollector::chat_result() const {
   if (chat_) return *chat_;
-  if (error_ && steps_.empty()) return std::unexpected(*error_);
+  if (failed()) return std::unexpected(*error_);
   ChatResult result;
   result.halted_reason = error_ ? halted::error : halted::cancelled;
   result.error = error_;

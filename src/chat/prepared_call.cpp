@@ -78,7 +78,8 @@ PreparedCall::PreparedCall(const Run& run, Request request) : run_(run) {
   prefer(call_.model, options.model, params.options.model ? params.options.model : run.engine.model());
   known_model_ = known_model(run, call_.model);
 
-  Json merged = params.provider;
+  Json merged = Json::object();
+  overlay(merged, params.provider);
   overlay(merged, request.options);
   overlay(merged, options.params);
   request.options = Json::object();

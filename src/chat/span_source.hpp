@@ -16,8 +16,8 @@ class ChatSpanSource : public EventSource {
 
  private:
   std::shared_ptr<const Run> run_;
+  Span span_;  // ends after what it contains
   std::unique_ptr<EventSource> inner_;
-  Span span_;
   bool started_ = false;
   std::optional<Error> error_;
 };

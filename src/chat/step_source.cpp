@@ -14,7 +14,7 @@ std::string not_run_content(const Run& run, const ToolCall& call) {
   const ToolFailure failure{Error(
       ToolError{.reason = ToolError::Reason::not_run, .tool_name = call.name, .tool_call_id = call.id},
       "tool '" + call.name + "' was not run: another call ended the turn")};
-  return run.encoder ? run.encoder->encode_failure(failure) : JsonToolResultEncoder().encode_failure(failure);
+  return failure_content(run, failure);
 }
 
 }  // namespace
@@ -24,7 +24,9 @@ StepSource::StepSource(std::shared_ptr<const Run> run, PreparedCall& call, Threa
   step_->thread = std::move(thread);
 }
 
-Poll StepSource::poll(const Waker& waker) {
+Poll StepSource::poll(const Waker& waker) { return state_ == State::model ? poll_model(waker) : advance(waker); }
+
+Poll StepSource::advance(const Waker& waker) {
   while (true) {
     switch (state_) {
       case State::begin: {
@@ -33,8 +35,7 @@ Poll StepSource::poll(const Waker& waker) {
         break;
       }
       case State::model:
-        if (auto polled = poll_model(waker)) return *std::move(polled);
-        break;
+        return poll_model(waker);
       case State::tools:
         if (auto polled = poll_tools(waker)) return *std::move(polled);
         break;
@@ -71,20 +72,20 @@ Poll StepSource::begin() {
   return Poll::pending();
 }
 
-std::optional<Poll> StepSource::poll_model(const Waker& waker) {
+Poll StepSource::poll_model(const Waker& waker) {
   Poll polled = model_->poll(waker);
-  if (polled.is_pending()) return polled;
   if (polled.has_event()) {
     collector_.apply(polled.event());
     if (polled.event().tag() == EventTag::error && !collector_.in_message()) {
       // The call itself failed: its error is the step's.
-      return fail(polled.event().get_if<ErrorEvent>()->error);
+      polled = fail(polled.event().get_if<ErrorEvent>()->error);
     }
-    return polled;
+  } else if (polled.is_end()) {
+    model_.reset();
+    std::optional<Error> error = message_done();
+    polled = error ? fail(*std::move(error)) : advance(waker);
   }
-  model_.reset();
-  if (auto error = message_done()) return fail(*std::move(error));
-  return std::nullopt;
+  return polled;
 }
 
 void StepSource::append_assistant(bool with_calls) {

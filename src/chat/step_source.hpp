@@ -32,7 +32,8 @@ class StepSource : public EventSource {
 
   Poll begin();
   Poll fail(Error error);
-  std::optional<Poll> poll_model(const Waker& waker);
+  Poll advance(const Waker& waker);
+  Poll poll_model(const Waker& waker);
   std::optional<Poll> poll_tools(const Waker& waker);
   std::optional<Poll> poll_not_run();
   // Decides what follows the message; an error if the step cannot go on.

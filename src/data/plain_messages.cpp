@@ -142,6 +142,10 @@ Content content_from_json(const Json& json, const Path& path, Errors& errors) {
 }
 
 ToolCall tool_call_from_json(const Json& json, const Path& path, Errors& errors) {
+  if (!json.is_object()) {
+    errors.push_back({path, "invalid_type"});
+    return {};
+  }
   std::optional<ToolCall> call = decoded<ToolCall>(json, path, errors);
   if (!call.has_value()) return {};
   if (call->id.empty()) errors.push_back({joined(path, "id"), "required"});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <utility>
 
@@ -17,6 +18,13 @@ std::int64_t random_up_to(std::int64_t limit) {
   return std::uniform_int_distribution<std::int64_t>(0, limit)(generator);
 }
 
+// A provider may ask for any wait at all.
+std::chrono::milliseconds plus(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) sum = std::numeric_limits<std::int64_t>::max();
+  return std::chrono::milliseconds(sum);
+}
+
 // Null if the error is not worth another try.
 std::optional<std::chrono::milliseconds> retry_delay(const RetryPolicy& policy, const Error& error, int attempt) {
   const auto* adapter = error.get_if<AdapterError>();
@@ -26,12 +34,11 @@ std::optional<std::chrono::milliseconds> retry_delay(const RetryPolicy& policy, 
   }
   const std::int64_t jitter = random_up_to(policy.jitter.count());
   if (policy.respect_retry_after && adapter->retry_after_ms.value_or(0) > 0) {
-    return std::chrono::milliseconds(*adapter->retry_after_ms + jitter);
+    return plus(*adapter->retry_after_ms, jitter);
   }
-  const int doublings = std::min(attempt - 1, 30);
-  const std::int64_t backoff =
-      std::min(policy.max_delay.count(), policy.base_delay.count() * (std::int64_t{1} << doublings));
-  return std::chrono::milliseconds(backoff + jitter);
+  std::int64_t backoff = policy.base_delay.count();
+  for (int i = 1; i < attempt && backoff < policy.max_delay.count(); ++i) backoff = plus(backoff, backoff).count();
+  return plus(std::min(policy.max_delay.count(), backoff), jitter);
 }
 
 }  // namespace
@@ -44,10 +51,12 @@ void ModelCall::open() {
   ++attempt_;
   stream_ = Span(run_, SpanKind::stream, about);
   auto opened = run_->engine.adapter()->open(call_);
-  if (opened) {
-    source_ = std::move(*opened);
-  } else {
+  if (!opened) {
     failure_ = retry_or_fail(opened.error());
+  } else if (!*opened) {
+    failure_ = retry_or_fail(malformed("the adapter opened no stream"));
+  } else {
+    source_ = std::move(*opened);
   }
 }
 
@@ -72,51 +81,71 @@ Poll ModelCall::with_costs(MessageCompleted completed) const {
     if (const ModelRef* known = known_model(*run_, call_.model)) fill_costs(*known, *completed.usage);
   }
   completed.request_id = call_.request_id;
-  return Event(std::move(completed));
+  return completed;
 }
 
-Poll ModelCall::poll(const Waker& waker) {
+Poll ModelCall::poll(const Waker& waker) { return source_ ? poll_source(waker) : advance(waker); }
+
+Poll ModelCall::poll_source(const Waker& waker) {
+  Poll polled = source_->poll(waker);
+  if (polled.has_event() && polled.event().tag() < EventTag::error &&
+      polled.event().tag() != EventTag::message_completed) {
+    delivered_ = true;
+  } else if (!polled.is_pending()) {
+    settle(polled, waker);
+  }
+  return polled;
+}
+
+void ModelCall::settle(Poll& polled, const Waker& waker) {
+  if (polled.is_end()) {
+    if (completed_) {
+      done_ = true;
+      source_.reset();
+      stream_.stop();
+      generate_.stop();
+      return;
+    }
+    polled = ErrorEvent{malformed("the adapter's stream ended before its message was complete")};
+  } else if (const auto* completed = polled.event().get_if<MessageCompleted>()) {
+    delivered_ = true;
+    completed_ = true;
+    polled = with_costs(*completed);
+    return;
+  } else if (polled.event().tag() != EventTag::error) {
+    polled = ErrorEvent{malformed("the adapter's stream gave an event that is none of a model's: " +
+                                  std::string(to_string(polled.event().tag())))};
+  }
+  const Error error = polled.event().get_if<ErrorEvent>()->error;
+  if (!delivered_) {
+    failure_ = retry_or_fail(error);
+    polled = advance(waker);
+    return;
+  }
+  done_ = true;
+  source_.reset();
+  stream_.fail(error);
+  generate_.fail(error);
+}
+
+Error ModelCall::malformed(std::string problem) const {
+  return Error(AdapterError{.reason = AdapterError::Reason::malformed_response,
+                            .provider = std::string(run_->engine.adapter()->provider())},
+               std::move(problem));
+}
+
+Poll ModelCall::advance(const Waker& waker) {
   while (!done_) {
     if (failure_) {
       done_ = true;
-      return Event(ErrorEvent{*std::exchange(failure_, std::nullopt)});
+      return ErrorEvent{*std::exchange(failure_, std::nullopt)};
     }
     if (backoff_) {
       if (!backoff_->poll(waker)) return Poll::pending();
       backoff_.reset();
     }
-    if (!source_) {
-      open();
-      continue;
-    }
-    Poll polled = source_->poll(waker);
-    if (polled.is_pending()) return polled;
-    if (polled.is_end()) {
-      if (!delivered_) {
-        failure_ = retry_or_fail(Error(AdapterError{.reason = AdapterError::Reason::malformed_response,
-                                                    .provider = std::string(run_->engine.adapter()->provider())},
-                                       "the adapter's stream ended without a message"));
-        continue;
-      }
-      done_ = true;
-      source_.reset();
-      stream_.stop();
-      generate_.stop();
-      break;
-    }
-    if (const auto* error = polled.event().get_if<ErrorEvent>()) {
-      if (!delivered_) {
-        failure_ = retry_or_fail(error->error);
-        continue;
-      }
-      done_ = true;
-      source_.reset();
-      stream_.fail(error->error);
-      generate_.fail(error->error);
-    }
-    delivered_ = true;
-    if (const auto* completed = polled.event().get_if<MessageCompleted>()) return with_costs(*completed);
-    return polled;
+    open();
+    if (source_) return poll_source(waker);
   }
   return Poll::end();
 }

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "allm/adapter.hpp"
 #include "engine/run.hpp"
@@ -22,8 +23,16 @@ class ModelCall : public EventSource {
   void open();
   // The event with what only the run knows: costs and the run's id.
   Poll with_costs(MessageCompleted completed) const;
+  // While the adapter's stream gives events; what else it gives is handled by `settle`.
+  Poll poll_source(const Waker& waker);
+  // Turns the end, an error or the completed message into what the consumer sees.
+  void settle(Poll& polled, const Waker& waker);
+  // Everything before and between streams.
+  Poll advance(const Waker& waker);
   // Handles the failure of an attempt before anything was delivered: the error, if it stands.
   std::optional<Error> retry_or_fail(Error error);
+  // The adapter broke the protocol.
+  Error malformed(std::string problem) const;
 
   std::shared_ptr<const Run> run_;
   const AdapterCall& call_;
@@ -34,6 +43,7 @@ class ModelCall : public EventSource {
   std::optional<Error> failure_;  // waits to be delivered
   int attempt_ = 0;
   bool delivered_ = false;
+  bool completed_ = false;  // the message is
   bool done_ = false;
 };
 

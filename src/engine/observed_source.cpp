@@ -15,9 +15,14 @@ ObservedSource::ObservedSource(std::unique_ptr<EventSource> inner, const CallOpt
 
 Poll ObservedSource::poll(const Waker& waker) {
   if (held_) return *std::exchange(held_, std::nullopt);
-  if (!inner_) return Poll::end();
+  return inner_ ? poll_inner(waker) : Poll::end();
+}
+
+Poll ObservedSource::poll_inner(const Waker& waker) {
   try {
-    return poll_observed(waker);
+    Poll polled = inner_->poll(waker);
+    while (polled.has_event() && !observe(polled)) polled = inner_->poll(waker);
+    return polled;
   } catch (...) {
     // A callback threw: the run is over, and the exception is the caller's.
     inner_.reset();
@@ -25,18 +30,14 @@ Poll ObservedSource::poll(const Waker& waker) {
   }
 }
 
-Poll ObservedSource::poll_observed(const Waker& waker) {
-  while (true) {
-    Poll polled = inner_->poll(waker);
-    if (!polled.has_event()) return polled;
-    if (on_event_) on_event_(polled.event());
-    if (!passes(polled.event())) continue;
-    if (polled.event().tag() == EventTag::error && !dropped_text_.empty()) {
-      held_ = polled.take();
-      return Event(TextCompleted{.text = std::exchange(dropped_text_, {})});
-    }
-    return polled;
+bool ObservedSource::observe(Poll& polled) {
+  if (on_event_) on_event_(polled.event());
+  if (!passes(polled.event())) return false;
+  if (polled.event().tag() == EventTag::error && !dropped_text_.empty()) {
+    held_ = polled.take();
+    polled = TextCompleted{.text = std::exchange(dropped_text_, {})};
   }
+  return true;
 }
 
 bool ObservedSource::passes(const Event& event) {

@@ -18,7 +18,9 @@ class ObservedSource : public EventSource {
   Poll poll(const Waker& waker) override;
 
  private:
-  Poll poll_observed(const Waker& waker);
+  Poll poll_inner(const Waker& waker);
+  // Shows the event to the observer; whether it is for the consumer too.
+  bool observe(Poll& polled);
   bool passes(const Event& event);
 
   std::unique_ptr<EventSource> inner_;

@@ -54,6 +54,7 @@ const std::shared_ptr<const Json>& empty_object() {
 
 const std::string* Run::model_name() const {
   if (options.model) return &options.model->id;
+  if (const auto& model = engine.impl().params->options.model) return &model->id;
   return engine.model() ? &engine.model()->id : nullptr;
 }
 
@@ -87,6 +88,10 @@ Result<std::shared_ptr<const Run>> resolve_run(const Engine& engine, CallOptions
   if (!options.params.is_object()) problems.add("params", "must be an object");
   problems.add_params(*impl.params);
   if (!problems.empty()) return std::unexpected(std::move(problems).error());
+
+  if (!is_nonempty_object(options.context)) options.context = defaults.context;
+  if (!options.session_id) options.session_id = defaults.session_id;
+  if (!options.request_id) options.request_id = defaults.request_id;
 
   run->engine = engine;
   if (!tools) tools = impl.tools;

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "allm/stream.hpp"
+#include "runtime/deadline.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/runtime_impl.hpp"
 
@@ -14,8 +15,8 @@ namespace allm {
 // One thread at a time, except for the loop that fires it. Destroying it cancels the timer.
 class Alarm {
  public:
-  Alarm(const Runtime& runtime, std::chrono::nanoseconds delay) : task_(std::make_shared<Task>()), timer_(task_) {
-    runtime.impl().loop->arm(task_, std::chrono::steady_clock::now() + delay);
+  Alarm(const Runtime& runtime, std::chrono::milliseconds delay) : task_(std::make_shared<Task>()), timer_(task_) {
+    runtime.impl().loop->arm(task_, deadline_after(delay));
   }
 
   // Whether the time has come; if not, `waker` is called when it has.

@@ -2,39 +2,42 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "allm/stream.hpp"
 #include "runtime/parker.hpp"
 
 namespace allm {
 
-// A thread's parker, made once per thread. A callback that reads another stream while this one is
-// being polled gets one of its own, so that neither takes the other's wake-up.
+// What the calling thread waits on. A thread has one, made at its first use; a callback that reads
+// another stream while this one is being polled gets one of its own, so that neither takes the
+// other's wake-up.
 class ThreadParker {
  public:
-  ThreadParker() : nested_(busy()), parker_(nested_ ? std::make_shared<Parker>() : own()), waker_(parker_) {
-    if (!nested_) busy() = true;
+  ThreadParker() : own_(own()), nested_(std::exchange(own_.busy, true)) {
+    if (nested_) other_ = std::make_unique<Waiting>();
   }
   ThreadParker(const ThreadParker&) = delete;
   ThreadParker& operator=(const ThreadParker&) = delete;
   ~ThreadParker() {
-    if (!nested_) busy() = false;
+    if (!nested_) own_.busy = false;
   }
-  const Waker& waker() const { return waker_; }
-  Parker& parker() { return *parker_; }
+  const Waker& waker() const { return nested_ ? other_->waker : own_.waker; }
+  Parker& parker() { return nested_ ? *other_->parker : *own_.parker; }
 
  private:
-  static bool& busy() {
-    thread_local bool busy = false;
-    return busy;
+  struct Waiting {
+    std::shared_ptr<Parker> parker = std::make_shared<Parker>();
+    Waker waker{parker};
+    bool busy = false;
+  };
+  static Waiting& own() {
+    thread_local Waiting waiting;
+    return waiting;
   }
-  static const std::shared_ptr<Parker>& own() {
-    thread_local const std::shared_ptr<Parker> parker = std::make_shared<Parker>();
-    return parker;
-  }
+  Waiting& own_;
   bool nested_;
-  std::shared_ptr<Parker> parker_;
-  Waker waker_;
+  std::unique_ptr<Waiting> other_;
 };
 
 // Reads a source to its end, blocking, and hands every event to `consume`.

@@ -106,18 +106,17 @@ void Loop::run() {
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
 
-  std::vector<std::shared_ptr<Timer::Task>> due;
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    const TimePoint now = std::chrono::steady_clock::now();
-    while (!heap_.empty() && heap_.front()->deadline_ <= now) due.push_back(remove(0));
-    if (due.empty()) {
+    if (heap_.empty() || heap_.front()->deadline_ > std::chrono::steady_clock::now()) {
       wait(lock);
       continue;
     }
+    // One at a time, so that a callback can still cancel what is due after it.
+    std::shared_ptr<Timer::Task> due = remove(0);
     lock.unlock();
-    for (auto& task : due) task->fire();
-    due.clear();
+    due->fire();
+    due.reset();
     lock.lock();
   }
 }

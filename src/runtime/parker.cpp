@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <ctime>
@@ -33,21 +34,23 @@ void Parker::wake() {
 
 bool Parker::consume_by_spinning() {
   const bool woken = spin_until([this] { return state_.load(std::memory_order_acquire) == kWoken; });
-  if (woken) state_.store(kEmpty, std::memory_order_relaxed);
+  // Read and not just overwritten: a wake-up that came in between is consumed with what it tells of.
+  if (woken) state_.exchange(kEmpty, std::memory_order_acquire);
   return woken;
 }
 
 bool Parker::sleep(const std::optional<std::chrono::steady_clock::time_point>& deadline) {
   std::uint32_t expected = kEmpty;
   if (!state_.compare_exchange_strong(expected, kParked, std::memory_order_acq_rel)) {
-    state_.store(kEmpty, std::memory_order_relaxed);
+    state_.exchange(kEmpty, std::memory_order_acquire);
     return true;
   }
   timespec absolute{};
   if (deadline) {
     // FUTEX_WAIT_BITSET takes an absolute time of the monotonic clock, which is what steady_clock is
     // on Linux, so a spurious return does not prolong the wait.
-    const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(deadline->time_since_epoch()).count();
+    const auto since = std::max<std::int64_t>(
+        0, std::chrono::duration_cast<std::chrono::nanoseconds>(deadline->time_since_epoch()).count());
     absolute.tv_sec = static_cast<time_t>(since / 1'000'000'000);
     absolute.tv_nsec = static_cast<long>(since % 1'000'000'000);
   }
@@ -66,5 +69,7 @@ void Parker::wait() {
 bool Parker::wait_until(std::chrono::steady_clock::time_point deadline) {
   return consume_by_spinning() || sleep(deadline);
 }
+
+bool Parker::sleep_until(std::chrono::steady_clock::time_point deadline) { return sleep(deadline); }
 
 }  // namespace allm

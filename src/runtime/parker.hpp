@@ -19,6 +19,8 @@ class Parker : public Waker::Target {
   void wait();
   // False if `deadline` came first.
   bool wait_until(std::chrono::steady_clock::time_point deadline);
+  // The same without spinning, for waits that are long as a rule.
+  bool sleep_until(std::chrono::steady_clock::time_point deadline);
 
  private:
   enum State : std::uint32_t { kEmpty, kWoken, kParked };
@@ -28,13 +30,14 @@ class Parker : public Waker::Target {
   std::atomic<std::uint32_t> state_{kEmpty};
 };
 
-// Runs `ready` over and over for a few tens of microseconds, until it is true; whether it was.
+inline constexpr std::chrono::microseconds kSpinTime{30};
+
+// Runs `ready` over and over for a moment, until it is true; whether it was.
 template <class Ready>
-bool spin_until(Ready ready);
+bool spin_until(Ready ready, std::chrono::microseconds time = kSpinTime);
 
 // Whether spinning can help at all: not on a single core.
 bool spinning_helps();
-inline constexpr std::chrono::microseconds kSpinTime{30};
 
 inline void cpu_relax() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -45,10 +48,10 @@ inline void cpu_relax() {
 }
 
 template <class Ready>
-bool spin_until(Ready ready) {
+bool spin_until(Ready ready, std::chrono::microseconds time) {
   if (ready()) return true;
   if (!spinning_helps()) return false;
-  const auto end = std::chrono::steady_clock::now() + kSpinTime;
+  const auto end = std::chrono::steady_clock::now() + time;
   do {
     // Reading the clock costs as much as a few dozen rounds, so it is read once in a while.
     for (int i = 0; i < 32; ++i) {

@@ -7,17 +7,33 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/deadline.hpp"
+
 namespace allm {
+namespace {
+
+// What a task may take to count as short, and how long a submitter waits for a thread that runs one.
+constexpr std::chrono::microseconds kShortTask{5};
+constexpr std::chrono::microseconds kPatience{6};
+
+}  // namespace
 
 void Pool::submit(std::shared_ptr<Task> task) {
   std::unique_lock lock(mutex_);
   queue_.push_back(std::move(task));
   queued_.store(queue_.size(), std::memory_order_release);
+  if (searching_ == 0 && running_ > 0 && short_tasks_.load(std::memory_order_relaxed)) {
+    ++patient_;
+    lock.unlock();
+    spin_until([this] { return queued_.load(std::memory_order_acquire) == 0; }, kPatience);
+    lock.lock();
+    --patient_;
+  }
   call_thread(lock);
 }
 
 void Pool::call_thread(std::unique_lock<std::mutex>& lock) {
-  if (searching_ > 0 || queue_.empty()) {
+  if (searching_ > 0 || patient_ > 0 || queue_.empty()) {
     lock.unlock();
     return;
   }
@@ -60,27 +76,30 @@ std::shared_ptr<Pool::Task> Pool::take_task(std::unique_lock<std::mutex>& lock) 
   queued_.store(queue_.size(), std::memory_order_release);
   --searching_;
   ++running_;
+  if (stopping_) stopped_.notify_all();
   call_thread(lock);
   return task;
 }
 
 void Pool::run_worker(const std::shared_ptr<Worker>& worker) {
   pthread_setname_np(pthread_self(), "allm-tool");
+  std::unique_lock lock(mutex_);
   while (true) {
-    spin_until([this] { return queued_.load(std::memory_order_acquire) > 0; });
-    std::unique_lock lock(mutex_);
     while (std::shared_ptr<Task> task = take_task(lock)) {
+      const auto started = std::chrono::steady_clock::now();
       task->run();
       task.reset();
+      short_tasks_.store(std::chrono::steady_clock::now() - started < kShortTask, std::memory_order_relaxed);
       lock.lock();
       --running_;
       ++searching_;
-      if (searching_ == 1 && queue_.empty() && !stopping_) {
-        // The only one awake: stay so for a moment, the next call often follows at once.
-        lock.unlock();
-        spin_until([this] { return queued_.load(std::memory_order_acquire) > 0; });
-        lock.lock();
-      }
+    }
+    if (searching_ == 1 && !stopping_) {
+      // The only one awake: stay so for a moment, the next call often follows at once.
+      lock.unlock();
+      spin_until([this] { return queued_.load(std::memory_order_acquire) > 0; });
+      lock.lock();
+      if (!queue_.empty()) continue;
     }
     --searching_;
     if (stopping_) {
@@ -92,13 +111,14 @@ void Pool::run_worker(const std::shared_ptr<Worker>& worker) {
     idle_.push_back(worker);
     lock.unlock();
     if (!park(worker)) return;
+    lock.lock();
   }
 }
 
 bool Pool::park(const std::shared_ptr<Worker>& worker) {
-  const auto deadline = std::chrono::steady_clock::now() + options_.idle_timeout;
+  const auto deadline = deadline_after(options_.idle_timeout);
   while (true) {
-    const bool woken = worker->parker.wait_until(deadline);
+    const bool woken = worker->parker.sleep_until(deadline);
     const std::lock_guard lock(mutex_);
     if (!worker->idle) return true;
     if (woken && !stopping_) continue;

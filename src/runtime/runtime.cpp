@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/deadline.hpp"
 #include "runtime/runtime_impl.hpp"
 
 namespace allm {
@@ -57,8 +58,12 @@ const RuntimeOptions& Runtime::options() const { return impl_->options; }
 
 Timer Runtime::after(std::chrono::nanoseconds delay, std::function<void()> callback) {
   auto task = std::make_shared<FunctionTask>(std::move(callback));
-  impl_->loop->arm(task, std::chrono::steady_clock::now() + delay);
+  impl_->loop->arm(task, deadline_after(delay));
   return Timer(std::move(task));
+}
+
+void Runtime::post_after(std::chrono::nanoseconds delay, std::function<void()> callback) {
+  impl_->loop->arm(std::make_shared<FunctionTask>(std::move(callback)), deadline_after(delay));
 }
 
 }  // namespace allm

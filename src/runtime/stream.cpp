@@ -18,23 +18,28 @@ class FunctionTarget : public Waker::Target {
 
 Waker::Waker(std::function<void()> function) : target_(std::make_shared<FunctionTarget>(std::move(function))) {}
 
+// One variable is returned on every path where events come often, so that it is built in place and
+// an event is not moved once per layer.
 Poll EventStream::poll(const Waker& waker) {
-  if (!source_) return Poll::end();
-  Poll poll = source_->poll(waker);
+  Poll polled = source_ ? source_->poll(waker) : Poll::end();
   // What a finished run held is freed with it, not with the stream.
-  if (poll.is_end()) source_.reset();
-  return poll;
+  if (polled.is_end()) source_.reset();
+  return polled;
+}
+
+Poll EventStream::wait() {
+  ThreadParker waiting;
+  Poll polled = poll(waiting.waker());
+  while (polled.is_pending()) {
+    waiting.parker().wait();
+    polled = poll(waiting.waker());
+  }
+  return polled;
 }
 
 std::optional<Event> EventStream::next() {
-  if (!source_) return std::nullopt;
-  ThreadParker waiting;
-  while (true) {
-    Poll poll = this->poll(waiting.waker());
-    if (poll.has_event()) return poll.take();
-    if (poll.is_end()) return std::nullopt;
-    waiting.parker().wait();
-  }
+  Poll polled = wait();
+  return polled.has_event() ? std::optional<Event>(polled.take()) : std::nullopt;
 }
 
 Poll EventStream::next(std::chrono::steady_clock::time_point deadline) {

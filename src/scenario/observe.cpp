@@ -3,7 +3,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -54,20 +53,28 @@ std::optional<Json> observe_tagged(const Json& value) {
   return std::nullopt;
 }
 
+// Parts in the form in which messages_from_json takes them.
+struct PartObserver {
+  Json operator()(const TextPart& part) const { return {{"type", "text"}, {"text", part.text}}; }
+  Json operator()(const ImagePart& part) const {
+    Json json = {{"type", "image"}};
+    json.update(std::visit(*this, part.image.source));
+    if (part.image.mime_type) json["mime_type"] = *part.image.mime_type;
+    json["detail"] = to_string(part.detail);
+    return json;
+  }
+  Json operator()(const UnknownPart& part) const { return part.value; }
+
+  Json operator()(const ImageBytes& source) const { return {{"bytes", source.bytes.size()}}; }
+  Json operator()(const ImageBase64& source) const { return {{"base64", source.text}}; }
+  Json operator()(const ImageUrl& source) const { return {{"url", source.url}}; }
+  Json operator()(const ImageFile& source) const { return {{"file", source.path}}; }
+};
+
 Json observe_content(const Content& content) {
   if (const auto* text = std::get_if<std::string>(&content)) return *text;
   Json parts = Json::array();
-  for (const Part& part : std::get<std::vector<Part>>(content)) {
-    parts.push_back(std::visit(
-        [](const auto& value) {
-          if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, UnknownPart>) {
-            return value.value;
-          } else {
-            return to_json_value(value);
-          }
-        },
-        part));
-  }
+  for (const Part& part : std::get<std::vector<Part>>(content)) parts.push_back(std::visit(PartObserver{}, part));
   return parts;
 }
 

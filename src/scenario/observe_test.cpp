@@ -34,6 +34,13 @@ TEST(Observe, MessageShowsItsCallsInTheMetadata) {
                                                   "raw_arguments": "{\"x\":1}"}]})")));
 }
 
+TEST(Observe, PartsShowAsTheyAreWritten) {
+  const Message message = user(std::vector<Part>{
+      TextPart{"look"}, ImagePart{.image = {.source = ImageUrl{"https://x/y.png"}}, .detail = ImageDetail::low}});
+  EXPECT_TRUE(json_equal(observe(message)["content"], json(R"([{"type": "text", "text": "look"},
+                                  {"type": "image", "url": "https://x/y.png", "detail": "low"}])")));
+}
+
 TEST(Observe, CallWithoutTextShowsNull) {
   EXPECT_EQ(observe(ToolCall{.id = "c", .name = "t"})["raw_arguments"], nullptr);
 }

@@ -45,17 +45,19 @@ void parse_engine(const Json& value, const Path& path, Problems& problems, Scena
   if (const Json* context = reader.object("context")) scenario.context = *context;
 }
 
-// The problems of the scripts, which name paths from the scripts on.
+// The problem of the scripts, which has its path from `scripts` on, and again in its message.
 void report_script(const Error& error, const Path& path, Problems& problems) {
   const auto* detail = error.get_if<ValidationError>();
   if (detail == nullptr || detail->errors.empty()) {
-    problems.add(path, "invalid_script", error.message());
+    problems.add(at(path, "scripts"), "invalid_script", error.message());
     return;
   }
   for (const FieldError& field : detail->errors) {
+    const std::string where = to_string(field.path) + ": ";
+    const std::string& message = error.message();
     Path full = path;
     full.insert(full.end(), field.path.begin(), field.path.end());
-    problems.add(std::move(full), field.reason, error.message());
+    problems.add(std::move(full), field.reason, message.starts_with(where) ? message.substr(where.size()) : message);
   }
 }
 
@@ -71,7 +73,7 @@ Scenario parse_scenario(const Json& json, const Path& path, Problems& problems) 
     if (auto script = fake_script_from_json(*scripts)) {
       scenario.scripts = *std::move(script);
     } else {
-      report_script(script.error(), reader.path("scripts"), problems);
+      report_script(script.error(), path, problems);
     }
   }
   if (const Json* tools = reader.array("tools")) {

@@ -30,19 +30,6 @@ Engine make_engine(const Scenario& scenario) {
                  .retry = RetryPolicy::off()});
 }
 
-// The error of one message that was to be appended, with the index it would have had in the thread.
-Error at_index(const Error& error, std::size_t index) {
-  const auto* detail = error.get_if<ValidationError>();
-  if (detail == nullptr) return error;
-  ValidationError moved = *detail;
-  for (FieldError& field : moved.errors) {
-    if (field.path.size() > 1 && std::holds_alternative<std::int64_t>(field.path[1])) {
-      field.path[1] = static_cast<std::int64_t>(index);
-    }
-  }
-  return {std::move(moved), error.message(), error.metadata()};
-}
-
 bool is_session_operation(const Operation& operation) {
   return std::holds_alternative<SessionStartOperation>(operation.what) ||
          std::holds_alternative<SessionReplyOperation>(operation.what) ||
@@ -202,11 +189,12 @@ Json Runner::run(const SessionReplyOperation& what, Call call) {
 Json Runner::run(const SessionContinueOperation& what, Call call) {
   std::optional<Message> message;
   if (!what.message.is_null()) {
-    auto messages = messages_from_json(Json::array({what.message}));
-    if (!messages) {
-      return refused(call.operation, at_index(messages.error(), session_.thread.messages.size()));
-    }
-    message = std::move(messages->front());
+    // Read at the place it takes in the thread, so that its errors name that place.
+    Json list(session_.thread.messages.size(), "");
+    list.push_back(what.message);
+    auto messages = messages_from_json(list);
+    if (!messages) return refused(call.operation, messages.error());
+    message = std::move(messages->back());
   }
   if (!call.operation.streamed) {
     return session_finished(session_continue(engine_, session_, std::move(message), call.options));

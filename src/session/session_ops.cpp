@@ -81,9 +81,9 @@ Result<Prepared> prepare(const Session& session, Operation operation, std::optio
   seed.pending_question.reset();
   seed.pending_tool_call_id.reset();
   if (message) seed.thread.messages.push_back(*std::move(message));
-  if (!prepared.options.context && seed.context.is_object() && !seed.context.empty()) {
-    prepared.options.context = seed.context;
-  }
+  const std::optional<Json>& given = prepared.options.context;
+  const bool given_none = !given || (given->is_object() && given->empty());
+  if (given_none && seed.context.is_object() && !seed.context.empty()) prepared.options.context = seed.context;
   if (!prepared.options.session_id && seed.id) prepared.options.session_id = seed.id;
   return prepared;
 }

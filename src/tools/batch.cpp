@@ -18,13 +18,25 @@ namespace allm {
 namespace {
 
 std::size_t concurrency(const Run& run, std::size_t calls) {
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  // Asked once: it reads files of the system.
+  static const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   const std::size_t wanted =
       run.max_concurrency ? static_cast<std::size_t>(*run.max_concurrency) : std::min(calls, 2 * cores);
   return std::max<std::size_t>(1, wanted);
 }
 
 }  // namespace
+
+std::string failure_content(const Run& run, const ToolFailure& failure) {
+  if (run.encoder) {
+    try {
+      return run.encoder->encode_failure(failure);
+    } catch (...) {
+      // The model still has to be told: in the built-in form.
+    }
+  }
+  return JsonToolResultEncoder().encode_failure(failure);
+}
 
 ToolBatchSource::ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls)
     : run_(std::move(run)),
@@ -122,11 +134,11 @@ void ToolBatchSource::finish(std::size_t index, ToolOutcome outcome) {
   if (const auto* failure = std::get_if<ToolFailure>(&outcome)) return finish_failure(index, *failure);
   const ToolCall& call = calls_[index];
   if (auto* question = std::get_if<AskUser>(&outcome)) {
-    if (!is_utf8(question->question) || !question->options.is_object()) {
+    if (!is_utf8(question->question) || !question->options.is_object() || !write_json(question->options)) {
       return finish_failure(index, ToolFailure{tool_error(index, ToolError::Reason::invalid_return,
                                                           "the handler of tool '" + call.name +
                                                               "' asked a question that is no UTF-8 text or whose "
-                                                              "options are no object")});
+                                                              "options are no object that JSON can carry")});
     }
     AskUserRequested request{call.id, call.name, question->question, question->options};
     note_halt(index, halt_metadata(request));
@@ -195,7 +207,7 @@ void ToolBatchSource::succeed(std::size_t index, ToolOutcome outcome, std::strin
 void ToolBatchSource::fail(std::size_t index, const ToolFailure& failure, bool halts,
                            std::optional<Error> policy_error) {
   const ToolCall& call = calls_[index];
-  std::string content = encode_failure(failure);
+  std::string content = failure_content(*run_, failure);
   ready_.emplace_back(ToolExecutionCompleted{call.id, call.name, failure});
   if (halts) {
     ToolHalt halt{.tool_call_id = call.id,
@@ -235,20 +247,11 @@ Result<std::string> ToolBatchSource::encode(std::size_t index, const Json& value
     problem = content.error().message();
   } catch (const std::exception& exception) {
     problem = exception.what();
+  } catch (...) {
+    problem = "the encoder threw something that is no std::exception";
   }
   return std::unexpected(tool_error(index, ToolError::Reason::encoding_failed,
                                     "the result of tool '" + calls_[index].name + "' cannot be written: " + problem));
-}
-
-std::string ToolBatchSource::encode_failure(const ToolFailure& failure) const {
-  if (run_->encoder) {
-    try {
-      return run_->encoder->encode_failure(failure);
-    } catch (const std::exception&) {
-      // The model still has to be told: in the built-in form.
-    }
-  }
-  return JsonToolResultEncoder().encode_failure(failure);
 }
 
 std::vector<Message> ToolBatchSource::take_messages() {

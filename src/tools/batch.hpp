@@ -15,6 +15,9 @@
 
 namespace allm {
 
+// What the model is told of a failure, whatever the run's encoder does.
+std::string failure_content(const Run& run, const ToolFailure& failure);
+
 // Gives the events of the calls. Dropping it asks running handlers to stop and waits for none.
 // One thread at a time.
 class ToolBatchSource : public EventSource {
@@ -46,7 +49,6 @@ class ToolBatchSource : public EventSource {
   Error tool_error(std::size_t index, ToolError::Reason reason, std::string message,
                    Json metadata = Json::object()) const;
   Result<std::string> encode(std::size_t index, const Json& value) const;
-  std::string encode_failure(const ToolFailure& failure) const;
 
   std::shared_ptr<const Run> run_;
   std::vector<ToolCall> calls_;

@@ -3,6 +3,7 @@
 #include <exception>
 #include <string>
 
+#include "runtime/deadline.hpp"
 #include "runtime/runtime_impl.hpp"
 
 namespace allm {
@@ -15,7 +16,7 @@ class CompletionSink : public ToolCompletion::Sink {
   CompletionSink(const CompletionSink&) = delete;
   CompletionSink& operator=(const CompletionSink&) = delete;
   ~CompletionSink() override {
-    if (answered_.load(std::memory_order_relaxed)) return;
+    if (answered_.load(std::memory_order_relaxed) || call_->over()) return;
     call_->complete(ToolFailure{Error(ToolError{.reason = ToolError::Reason::invalid_return,
                                                 .tool_name = call_->call.name,
                                                 .tool_call_id = call_->call.id},
@@ -97,7 +98,8 @@ PendingCall::PendingCall(std::shared_ptr<const Run> run_settings, const Tool& to
 
 void PendingCall::dispatch(std::chrono::milliseconds timeout) {
   started_ = std::chrono::steady_clock::now();
-  deadline = started_ + timeout;
+  deadline = deadline_after(timeout, started_);
+  report(*Impl::run, SpanKind::tool, SpanPhase::start, {.tool = &tool_, .tool_call = &call});
   loop_->arm(shared_from_this(), deadline);
   pool_->submit(shared_from_this());
 }
@@ -139,7 +141,6 @@ void PendingCall::run() noexcept {
 }
 
 void PendingCall::execute() noexcept {
-  report(*Impl::run, SpanKind::tool, SpanPhase::start, {.tool = &tool_, .tool_call = &call});
   const ToolCompletion done(std::make_shared<CompletionSink>(shared_from_this()));
   const ToolContext context(this);
   try {
@@ -190,7 +191,7 @@ void PendingCall::abandon() {
 }
 
 void PendingCall::report_progress(Json progress) const {
-  if (settled_.load(std::memory_order_acquire)) return;
+  if (over()) return;
   report(*Impl::run, SpanKind::tool, SpanPhase::progress, {.tool = &tool_, .tool_call = &call, .detail = &progress});
   if (Impl::run->options.on_tool_progress) inbox_->progress(index_, std::move(progress));
 }

@@ -78,6 +78,8 @@ class PendingCall : public Pool::Task,
 
   // Settles the call if it is not settled yet; whether it did. Any thread.
   bool complete(ToolOutcome outcome);
+  // Whether it is settled.
+  bool over() const { return settled_.load(std::memory_order_acquire); }
 
   void run() noexcept override;
   void fire() noexcept override;

@@ -29,6 +29,10 @@ Poll FakeSource::poll(const Waker& waker) {
           state_ = said_text_ ? State::text_completed : State::message_completed;
           break;
         }
+        if (const auto* text = std::get_if<FakeText>(&(*script_)[next_])) {
+          ++next_;
+          return say(text->text);
+        }
         if (auto event = play((*script_)[next_++])) return *std::move(event);
         break;
       }
@@ -47,12 +51,13 @@ Poll FakeSource::poll(const Waker& waker) {
   }
 }
 
+Poll FakeSource::say(const std::string& text) {
+  said_text_ = true;
+  text_ += text;
+  return TextDelta{.delta = text};
+}
+
 std::optional<Event> FakeSource::play(const FakeEntry& entry) {
-  if (const auto* text = std::get_if<FakeText>(&entry)) {
-    said_text_ = true;
-    text_ += text->text;
-    return Event(TextDelta{.delta = text->text});
-  }
   if (const auto* call = std::get_if<FakeToolCall>(&entry)) return play_call(*call);
   if (const auto* delta = std::get_if<FakeToolCallDelta>(&entry)) {
     return Event(ToolCallDelta{delta->id, delta->arguments_delta});

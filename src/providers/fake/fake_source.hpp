@@ -23,7 +23,8 @@ class FakeSource : public EventSource {
  private:
   enum class State : std::uint8_t { begin, script, call_completed, text_completed, message_completed, done };
 
-  // The event that the entry gives; nothing if it gives none.
+  Poll say(const std::string& text);
+  // The event that an entry other than text gives; nothing if it gives none.
   std::optional<Event> play(const FakeEntry& entry);
   std::optional<Event> play_call(const FakeToolCall& call);
   Event complete_message();

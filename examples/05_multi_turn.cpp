@@ -1,0 +1,47 @@
+// A conversation of several turns.
+//
+// A model remembers nothing: each call is sent the whole conversation. A Thread holds it. It is a
+// value; copies share their history, so keeping every version of it costs next to nothing.
+#include <iostream>
+#include <string>
+
+#include "allm/allm.hpp"
+
+namespace {
+
+int fail(const std::string& why) {
+  std::cerr << "not as expected: " << why << '\n';
+  return 1;
+}
+
+}  // namespace
+
+int main() {
+  // `record` keeps the requests that the model received, to look at below.
+  const auto model = allm::fake(
+      {
+          {allm::fake_text("Nice to meet you, Ada."), allm::fake_finish(allm::FinishReason::stop)},
+          {allm::fake_text("Your name is Ada."), allm::fake_finish(allm::FinishReason::stop)},
+      },
+      {.record = true});
+  const allm::Engine engine({.adapter = model});
+
+  allm::Thread thread = {allm::system("You are brief.")};
+  for (const char* line : {"I am Ada.", "What is my name?"}) {
+    thread.messages.push_back(allm::user(line));
+    const allm::Result<allm::ChatResult> result = allm::chat(engine, thread);
+    if (!result) return fail(result.error().message());
+
+    // The result's thread is ours with the answer behind it. On an error ours is as it was, so the
+    // turn can simply be tried again.
+    thread = result->thread;
+    std::cout << "user:      " << line << '\n' << "assistant: " << result->text() << '\n';
+  }
+
+  const std::size_t sent_first = model->requests()[0].request.messages.size();
+  const std::size_t sent_second = model->requests()[1].request.messages.size();
+  std::cout << "The model was sent " << sent_first << " messages, then " << sent_second << ".\n";
+
+  if (sent_first != 2 || sent_second != 4) return fail("the whole conversation each time");
+  return thread.messages.back().text() == "Your name is Ada." ? 0 : fail(thread.messages.back().text());
+}

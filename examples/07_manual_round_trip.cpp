@@ -1,0 +1,62 @@
+// Manual mode: the loop runs no tool. Every call comes to the program, which answers it and goes on.
+//
+// For programs that want to see each call first: to ask for permission, to run it elsewhere, or to
+// answer it from a cache.
+#include <iostream>
+#include <string>
+
+#include "allm/allm.hpp"
+
+namespace {
+
+int fail(const std::string& why) {
+  std::cerr << "not as expected: " << why << '\n';
+  return 1;
+}
+
+allm::FakeScript script() {
+  return {
+      {allm::fake_tool_call("call_1", "read_file", {{"path", "notes.txt"}}),
+       allm::fake_tool_call("call_2", "delete_file", {{"path", "notes.txt"}}),
+       allm::fake_finish(allm::FinishReason::tool_calls)},
+      {allm::fake_text("I read the notes; deleting them was not allowed."),
+       allm::fake_finish(allm::FinishReason::stop)},
+  };
+}
+
+// The program's own way to run a call: here, reading is fine and nothing else is.
+std::string run_by_hand(const allm::ToolCall& call) {
+  if (call.name == "read_file") return "Buy milk.";
+  return R"({"error": "not permitted"})";
+}
+
+}  // namespace
+
+int main() {
+  // No handlers are needed; the declarations tell the model what it may ask for.
+  const allm::Engine engine({
+      .adapter = allm::fake(script()),
+      .tools = {allm::tool({.name = "read_file", .description = "Reads a file."}),
+                allm::tool({.name = "delete_file", .description = "Deletes a file."})},
+  });
+  const allm::CallOptions manual = {.mode = allm::Mode::manual};
+
+  allm::Result<allm::ChatResult> result = allm::chat(engine, {allm::user("Read my notes, then delete them.")}, manual);
+  int answered = 0;
+  while (result && result->halted_reason == allm::halted::manual_tool_calls) {
+    allm::Thread thread = result->thread;  // it ends with the model's calls
+    for (const allm::ToolCall& call : result->final_response->tool_calls) {
+      const std::string content = run_by_hand(call);
+      std::cout << call.name << call.arguments << " -> " << content << '\n';
+      // Every call needs its answer before the model is asked again: providers insist on it.
+      thread.messages.push_back(allm::tool_result(call.id, content));
+      ++answered;
+    }
+    result = allm::chat(engine, thread, manual);
+  }
+  if (!result) return fail(result.error().message());
+  std::cout << result->text() << '\n';
+
+  if (answered != 2) return fail("two calls answered");
+  return result->halted_reason == allm::halted::completed ? 0 : fail(result->halted_reason);
+}
