@@ -55,7 +55,9 @@ int main() {
   std::cout << "the model wrote: " << result->text() << '\n';
 
   // The text is a model's: it is read like any other input, with errors that say what is wrong.
-  const allm::Result<Recipe> recipe = allm::parse_json(result->text()).and_then(allm::arguments_from_json<Recipe>);
+  const allm::Result<allm::Json> json = allm::parse_json(result->text());
+  if (!json) return fail(json.error().message());
+  const allm::Result<Recipe> recipe = allm::arguments_from_json<Recipe>(*json);
   if (!recipe) return fail(recipe.error().message());
   std::cout << "the program read: " << recipe->name << ", " << recipe->minutes << " minutes, "
             << recipe->ingredients.size() << " ingredients\n";

@@ -36,9 +36,9 @@ int main() {
   if (asked->session.status != allm::SessionStatus::awaiting_tools) return fail("a session that waits for its calls");
 
   // What a program would store, and load when the board has met.
-  allm::Result<allm::Session> session = allm::to_json(asked->session).and_then([](const std::string& text) {
-    return allm::from_json<allm::Session>(text);
-  });
+  const allm::Result<std::string> saved = allm::to_json(asked->session);
+  if (!saved) return fail(saved.error().message());
+  allm::Result<allm::Session> session = allm::from_json<allm::Session>(*saved);
   if (!session) return fail(session.error().message());
   for (const allm::ToolCall& call : session->pending_tool_calls) {
     std::cout << "pending: " << call.id << ' ' << call.name << call.arguments << '\n';

@@ -24,7 +24,8 @@ class StreamCollector {
   void apply(const Event& event);
 
   // The response of the message being collected. Fails with the error that came before any message.
-  Result<Response> response() const;
+  Result<Response> response() const&;
+  Result<Response> response() &&;  // the same, giving up what was collected
   // The last finished step. Fails with the error that kept it from finishing, or with StreamError
   // `cancelled`.
   Result<StepResult> step_result() const;
@@ -53,7 +54,7 @@ class StreamCollector {
   void start_message();
   ToolCall& call(const std::string& id);
   ToolOrder* unanswered(const std::string& id);
-  Response build_response() const;
+  Response build_response() &&;
 
   std::optional<Thread> seed_;
   bool message_started_ = false;

@@ -233,6 +233,11 @@ class Event {
     return stored == nullptr ? nullptr : &detail::unboxed(*stored);
   }
 
+  template <class T>
+  T* get_if() {
+    return const_cast<T*>(std::as_const(*this).template get_if<T>());
+  }
+
   // Calls `visitor` with the payload; it must accept all sixteen kinds.
   template <class Visitor>
   decltype(auto) visit(Visitor&& visitor) const {

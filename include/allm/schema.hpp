@@ -53,7 +53,7 @@ struct SchemaOptions {
   };
   Dialect dialect = Dialect::auto_detect;
   // Nesting, of the schema document and of schemas applied while validating: a level of the instance costs one, a
-  // `$ref` or an `allOf` on the way one more. Both recurse on the stack, so a higher limit needs a larger stack.
+  // `$ref` or an `allOf` on the way one more. Both recurse; the default needs up to 300 KiB of stack.
   std::size_t max_depth = 512;
   // Work for one validation, about one step for each schema applied and each item, member or eight bytes looked at.
   // The default is reached after some tenths of a second and admits instances of millions of values.

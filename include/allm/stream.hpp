@@ -55,6 +55,7 @@ class Poll {
   bool is_end() const { return state_ == State::end; }
   // Only when has_event().
   const Event& event() const { return *event_; }
+  Event& event() { return *event_; }
   Event take() { return std::move(*event_); }
 
  private:

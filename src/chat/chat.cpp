@@ -18,7 +18,8 @@ template <class MakeSource>
 EventStream open_run(const Engine& engine, CallOptions options, MakeSource make_source) {
   auto run = resolve_run(engine, options);
   if (!run) return failed_stream(run.error(), options);
-  return observed_stream(make_source(*std::move(run)), options);
+  const std::shared_ptr<const Run> settings = *run;
+  return observed_stream(make_source(*std::move(run)), settings->options);
 }
 
 StreamCollector collect(EventStream events, Thread seed) {
@@ -64,8 +65,20 @@ Result<StepResult> step(const Engine& engine, Thread thread, const CallOptions& 
 }
 
 Result<ChatResult> chat(const Engine& engine, Thread thread, const CallOptions& options) {
-  Thread seed = thread;
-  return collect(stream(engine, std::move(thread), options), std::move(seed)).chat_result();
+  // What a collector would keep of a run that is read to its end: the last error, or the result. Not
+  // keeping the steps lets the loop move them into it.
+  std::optional<Error> error;
+  std::shared_ptr<const ChatResult> result;
+  EventStream events = stream(engine, std::move(thread), options);
+  while (true) {
+    const Poll polled = events.wait();
+    if (polled.is_end()) break;
+    if (const auto* failed = polled.event().get_if<ErrorEvent>()) error = failed->error;
+    if (const auto* completed = polled.event().get_if<ChatCompleted>()) result = completed->result;
+  }
+  if (!result) return std::unexpected(*std::move(error));
+  if (result.use_count() == 1) return std::move(*std::const_pointer_cast<ChatResult>(result));
+  return *result;
 }
 
 }  // namespace allm

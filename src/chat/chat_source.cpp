@@ -20,11 +20,11 @@ bool runs_more(const StepResult& step) {
 
 ChatSource::ChatSource(std::shared_ptr<const Run> run, Thread thread)
     : run_(std::move(run)), call_(*run_, {}), result_(std::make_shared<ChatResult>()) {
+  result_->thread = thread;
   begin_step(std::move(thread), 0);
 }
 
 void ChatSource::begin_step(Thread thread, std::size_t checked_messages) {
-  result_->thread = thread;
   step_.emplace(run_, call_, std::move(thread), checked_messages);
 }
 
@@ -58,14 +58,13 @@ bool ChatSource::step_done() {
     }
     return false;
   }
-  const std::shared_ptr<const StepResult> step = step_->result();
   const std::size_t checked = result_->thread.messages.size();
-  result_->steps.push_back(*step);
-  result_->thread = step->thread;
-  result_->final_response = step->response;
-  result_->usage += step->response.usage;
-  if (halts(*step)) return false;
-  begin_step(step->thread, checked);
+  result_->steps.push_back(step_->take_result());
+  const StepResult& step = result_->steps.back();
+  result_->thread.messages = step.thread.messages;
+  result_->usage += step.response.usage;
+  if (halts(step)) return false;
+  begin_step(step.thread, checked);
   return true;
 }
 
@@ -118,6 +117,9 @@ void ChatSource::finish_asking(const StepResult& step) {
   finish(halted::ask_user);
 }
 
-void ChatSource::finish(std::string_view reason) { result_->halted_reason = reason; }
+void ChatSource::finish(std::string_view reason) {
+  result_->halted_reason = reason;
+  result_->final_response = result_->steps.back().response;
+}
 
 }  // namespace allm

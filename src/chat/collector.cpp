@@ -116,30 +116,32 @@ void StreamCollector::apply(const Event& event) {
   }
 }
 
-Response StreamCollector::build_response() const {
+Response StreamCollector::build_response() && {
   Response response;
-  response.output_text = text_;
-  response.tool_calls = calls_;
+  response.tool_calls = std::move(calls_);
   response.finish_reason = finish_reason_;
-  response.error = error_;
+  response.error = std::move(error_);
   if (completed_) {
-    response.id = completed_->id;
-    response.request_id = completed_->request_id;
-    response.model = completed_->model;
-    response.raw_finish_reason = completed_->raw_finish_reason;
-    response.message = completed_->message;
-    response.metadata = completed_->metadata;
-    if (completed_->usage) response.usage = *completed_->usage;
+    response.id = std::move(completed_->id);
+    response.request_id = std::move(completed_->request_id);
+    response.model = std::move(completed_->model);
+    response.raw_finish_reason = std::move(completed_->raw_finish_reason);
+    response.message = std::move(completed_->message);
+    response.metadata = std::move(completed_->metadata);
+    if (completed_->usage) response.usage = *std::move(completed_->usage);
   } else {
     response.message = assistant(text_);
   }
+  response.output_text = std::move(text_);
   return response;
 }
 
-Result<Response> StreamCollector::response() const {
-  if (message_started_) return build_response();
+Result<Response> StreamCollector::response() && {
+  if (message_started_) return std::move(*this).build_response();
   return std::unexpected(error_.value_or(cancelled()));
 }
+
+Result<Response> StreamCollector::response() const& { return StreamCollector(*this).response(); }
 
 Result<StepResult> StreamCollector::step_result() const {
   if (!steps_.empty()) return *steps_.back();
@@ -161,7 +163,7 @@ Result<ChatResult> StreamCollector::chat_result() const {
     result.thread = steps_.back()->thread;
     result.final_response = steps_.back()->response;
   } else if (message_started_) {
-    result.final_response = build_response();
+    result.final_response = StreamCollector(*this).build_response();
   }
   return result;
 }

@@ -59,7 +59,7 @@ std::optional<Poll> FinalizeSource::first_pass_done(const std::shared_ptr<const 
 Poll FinalizeSource::complete(ChatResult result, Json note) {
   done_ = true;
   result.metadata["structured_finalize"] = std::move(note);
-  return Event(ChatCompleted{std::make_shared<const ChatResult>(std::move(result))});
+  return ChatCompleted{std::make_shared<ChatResult>(std::move(result))};
 }
 
 }  // namespace allm

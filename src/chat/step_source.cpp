@@ -54,7 +54,7 @@ Poll StepSource::fail(Error error) {
   state_ = State::done;
   span_.fail(error);
   failure_ = error;
-  return Event(ErrorEvent{std::move(error)});
+  return ErrorEvent{std::move(error)};
 }
 
 Poll StepSource::begin() {
@@ -178,9 +178,14 @@ std::optional<Poll> StepSource::poll_not_run() {
 
 Poll StepSource::complete() {
   state_ = State::done;
-  result_ = std::move(step_);
-  span_.stop({.step = result_.get()});
-  return Event(StepCompleted{.step = result_, .mode = run_->mode});
+  span_.stop({.step = step_.get()});
+  return StepCompleted{.step = step_, .mode = run_->mode};
+}
+
+StepResult StepSource::take_result() {
+  // The count cannot rise again from one: this is the only holder.
+  if (step_.use_count() == 1) return std::move(*step_);
+  return *step_;
 }
 
 }  // namespace allm

@@ -23,8 +23,9 @@ class StepSource : public EventSource {
   StepSource(std::shared_ptr<const Run> run, PreparedCall& call, Thread thread, std::size_t checked_messages);
   Poll poll(const Waker& waker) override;
 
-  // After the end: the result, or why there is none.
-  const std::shared_ptr<const StepResult>& result() const { return result_; }
+  // After the end: the result, or why there is none. Taking it moves it, unless a consumer still
+  // holds the event that showed it.
+  StepResult take_result();
   const std::optional<Error>& failure() const { return failure_; }
 
  private:
@@ -53,7 +54,6 @@ class StepSource : public EventSource {
   std::shared_ptr<StepResult> step_;
   std::vector<bool> is_manual_;        // by call
   std::size_t next_not_run_ = 0;
-  std::shared_ptr<const StepResult> result_;
   std::optional<Error> failure_;
 };
 

@@ -77,11 +77,11 @@ class MemberReader {
     if (members.is_null()) members = Json::object();
     auto& object = *members.template get_ptr<Json::object_t*>();
     object.reserve(count_);
-    return result(is_new() && reader_.add_member(key_, value_, object));
+    return add_to(object);
   }
   bool ignored() {
     Json::object_t dropped;
-    return result(is_new() && reader_.add_member(key_, value_, dropped));
+    return add_to(dropped);
   }
   bool closed() { return result(reader_.fail("malformed_struct", "there is no such member here")); }
 
@@ -103,10 +103,11 @@ class MemberReader {
     }
     return false;
   }
-  bool is_new() {
+  bool add_to(Json::object_t& object) {
     if (!members_.unknown.has_value()) members_.unknown.emplace();
-    duplicate_ = !members_.unknown->insert(key_);
-    return !duplicate_;
+    succeeded_ = members_.unknown->insert(key_) ? reader_.add_member(key_, value_, object)
+                                                : reader_.fail_duplicate(key_);
+    return false;
   }
   bool read_object(Json& out) {
     const NodeKind kind = value_.kind();

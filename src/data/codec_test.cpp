@@ -306,7 +306,7 @@ TEST(Codec, KeepsLimitsInsideValues) {
   const std::string deep = message_with(R"("metadata":{"a":)" + std::string(200, '[') + std::string(200, ']') + "}");
   EXPECT_EQ(refusal(from_json<Message>(deep)), "json too_deep");
   EXPECT_TRUE(from_json<Message>(deep, {.max_depth = 300}).has_value());
-  EXPECT_EQ(refusal(from_json<Message>(message_with(R"("name":"12345")"), {.max_string_bytes = 4})), "role too_large");
+  EXPECT_EQ(refusal(from_json<Message>(message_with(R"("name":"12345")"), {.max_string_bytes = 4})), "name too_large");
   EXPECT_EQ(refusal(from_json<Thread>(R"({"messages":[{"role":"user","content":""},{"role":"user","content":""}]})",
                                       {.max_items = 1})),
             "messages too_large");

@@ -76,12 +76,11 @@ std::optional<Error> ModelCall::retry_or_fail(Error error) {
   return std::nullopt;
 }
 
-Poll ModelCall::with_costs(MessageCompleted completed) const {
+void ModelCall::add_run_facts(MessageCompleted& completed) const {
   if (completed.usage) {
     if (const ModelRef* known = known_model(*run_, call_.model)) fill_costs(*known, *completed.usage);
   }
   completed.request_id = call_.request_id;
-  return completed;
 }
 
 Poll ModelCall::poll(const Waker& waker) { return source_ ? poll_source(waker) : advance(waker); }
@@ -107,10 +106,10 @@ void ModelCall::settle(Poll& polled, const Waker& waker) {
       return;
     }
     polled = ErrorEvent{malformed("the adapter's stream ended before its message was complete")};
-  } else if (const auto* completed = polled.event().get_if<MessageCompleted>()) {
+  } else if (auto* completed = polled.event().get_if<MessageCompleted>()) {
     delivered_ = true;
     completed_ = true;
-    polled = with_costs(*completed);
+    add_run_facts(*completed);
     return;
   } else if (polled.event().tag() != EventTag::error) {
     polled = ErrorEvent{malformed("the adapter's stream gave an event that is none of a model's: " +

@@ -21,8 +21,8 @@ class ModelCall : public EventSource {
 
  private:
   void open();
-  // The event with what only the run knows: costs and the run's id.
-  Poll with_costs(MessageCompleted completed) const;
+  // Adds what only the run knows: costs and the run's id.
+  void add_run_facts(MessageCompleted& completed) const;
   // While the adapter's stream gives events; what else it gives is handled by `settle`.
   Poll poll_source(const Waker& waker);
   // Turns the end, an error or the completed message into what the consumer sees.

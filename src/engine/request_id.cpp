@@ -1,9 +1,12 @@
 #include "engine/request_id.hpp"
 
+#include <pthread.h>
 #include <sys/random.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <random>
 #include <string_view>
@@ -11,21 +14,58 @@
 #include "data/base64.hpp"
 
 namespace allm {
+namespace {
 
-std::string make_request_id() {
-  std::array<char, 16> bytes{};
-  std::size_t filled = 0;
-  while (filled < bytes.size()) {
-    const ssize_t got = getrandom(bytes.data() + filled, bytes.size() - filled, 0);
-    if (got > 0) {
-      filled += static_cast<std::size_t>(got);
-    } else if (errno != EINTR) {
-      std::random_device device;
-      for (char& byte : bytes) byte = static_cast<char>(device());
-      break;
+constexpr std::size_t kIdBytes = 16;
+
+// Rises in a child process, so that it does not repeat the ids of its parent.
+std::atomic<std::uint32_t>& fork_generation() {
+  static std::atomic<std::uint32_t> generation{0};
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { fork_generation().fetch_add(1); });
+  static_cast<void>(registered);
+  return generation;
+}
+
+// Random bytes of the system, fetched for several ids at a time: the call costs more than an id.
+class RandomBytes {
+ public:
+  std::string_view take() {
+    const std::uint32_t generation = fork_generation().load(std::memory_order_relaxed);
+    if (used_ == bytes_.size() || generation != generation_) {
+      refill();
+      generation_ = generation;
+      used_ = 0;
+    }
+    const std::string_view taken(bytes_.data() + used_, kIdBytes);
+    used_ += kIdBytes;
+    return taken;
+  }
+
+ private:
+  void refill() {
+    std::size_t filled = 0;
+    while (filled < bytes_.size()) {
+      const ssize_t got = getrandom(bytes_.data() + filled, bytes_.size() - filled, 0);
+      if (got > 0) {
+        filled += static_cast<std::size_t>(got);
+      } else if (errno != EINTR) {
+        std::random_device device;
+        for (char& byte : bytes_) byte = static_cast<char>(device());
+        return;
+      }
     }
   }
-  return base64url_encode(std::string_view(bytes.data(), bytes.size()));
+
+  std::array<char, 16 * kIdBytes> bytes_{};
+  std::size_t used_ = bytes_.size();
+  std::uint32_t generation_ = 0;
+};
+
+}  // namespace
+
+std::string make_request_id() {
+  thread_local RandomBytes random;
+  return base64url_encode(random.take());
 }
 
 }  // namespace allm

@@ -82,8 +82,10 @@ Result<std::shared_ptr<const Run>> resolve_run(const Engine& engine, CallOptions
   }
   run->on_unknown_tool = pick(options.on_unknown_tool, defaults.on_unknown_tool, OnUnknownTool::error);
   run->structured_finalize = pick(options.structured_finalize, defaults.structured_finalize, false);
-  run->nudge =
-      pick(options.structured_finalize_nudge, defaults.structured_finalize_nudge, std::string(kDefaultNudge));
+  if (run->structured_finalize) {
+    run->nudge =
+        pick(options.structured_finalize_nudge, defaults.structured_finalize_nudge, std::string(kDefaultNudge));
+  }
   if (options.context && !options.context->is_object()) problems.add("context", "must be an object");
   if (!options.params.is_object()) problems.add("params", "must be an object");
   problems.add_params(*impl.params);

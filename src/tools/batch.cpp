@@ -53,11 +53,9 @@ ToolBatchSource::~ToolBatchSource() {
 
 Poll ToolBatchSource::poll(const Waker& waker) {
   while (true) {
-    if (!ready_.empty()) {
-      Event event = std::move(ready_.front());
-      ready_.pop_front();
-      return event;
-    }
+    if (ready_at_ < ready_.size()) return std::move(ready_[ready_at_++]);
+    ready_.clear();
+    ready_at_ = 0;
     while (next_ < calls_.size() && running_ < limit_) start(next_++);
     if (!ready_.empty()) continue;
     if (running_ == 0) return Poll::end();

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,9 +53,10 @@ class ToolBatchSource : public EventSource {
   std::vector<ToolCall> calls_;
   std::vector<Slot> slots_;
   std::shared_ptr<BatchInbox> inbox_;
-  std::deque<Event> ready_;
+  std::vector<Event> ready_;  // from ready_at_ on: to be given out
+  std::size_t ready_at_ = 0;
   std::vector<std::size_t> settled_;
-  std::deque<BatchInbox::Progress> progress_;
+  std::vector<BatchInbox::Progress> progress_;
   std::size_t limit_ = 1;
   std::size_t next_ = 0;
   std::size_t running_ = 0;

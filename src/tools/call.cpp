@@ -68,14 +68,14 @@ void BatchInbox::progress(std::size_t index, Json report) {
   Waker waker;
   {
     const std::lock_guard lock(mutex_);
-    if (progress_.size() == kMaxProgress) progress_.pop_front();
+    if (progress_.size() == kMaxProgress) progress_.erase(progress_.begin());
     progress_.push_back({index, std::move(report)});
     std::swap(waker, waker_);
   }
   waker.wake();
 }
 
-bool BatchInbox::take(std::vector<std::size_t>& settled, std::deque<Progress>& progress, const Waker& waker) {
+bool BatchInbox::take(std::vector<std::size_t>& settled, std::vector<Progress>& progress, const Waker& waker) {
   const std::lock_guard lock(mutex_);
   if (settled_.empty() && progress_.empty()) {
     waker_ = waker;

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -33,13 +32,13 @@ class BatchInbox {
   void settled(std::size_t index);
   void progress(std::size_t index, Json report);
   // Takes what has come; if nothing has, keeps `waker` to call when something does.
-  bool take(std::vector<std::size_t>& settled, std::deque<Progress>& progress, const Waker& waker);
+  bool take(std::vector<std::size_t>& settled, std::vector<Progress>& progress, const Waker& waker);
 
  private:
   static constexpr std::size_t kMaxProgress = 64;
   std::mutex mutex_;
   std::vector<std::size_t> settled_;
-  std::deque<Progress> progress_;
+  std::vector<Progress> progress_;
   Waker waker_;
 };
 
