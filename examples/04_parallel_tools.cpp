@@ -6,6 +6,7 @@
 #include <latch>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "allm/allm.hpp"
 

@@ -2,6 +2,7 @@
 //
 // A model remembers nothing: each call is sent the whole conversation. A Thread holds it. It is a
 // value; copies share their history, so keeping every version of it costs next to nothing.
+#include <cstddef>
 #include <iostream>
 #include <string>
 

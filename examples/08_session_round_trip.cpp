@@ -3,6 +3,7 @@
 // It holds no engine, no connection and no handler, so nothing is lost when it is written as JSON.
 #include <iostream>
 #include <string>
+#include <utility>
 
 #include "allm/allm.hpp"
 

@@ -4,8 +4,10 @@
 // handlers on another machine. The loop has checked the arguments before it is called and keeps the
 // deadline whatever it does.
 #include <iostream>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "allm/allm.hpp"

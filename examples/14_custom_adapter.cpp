@@ -2,9 +2,12 @@
 //
 // An adapter opens model calls; each call is a source of events that the engine polls. Anything that
 // can be put that way is a model: a server in the house, a library, or, as here, a few rules.
+#include <cstddef>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "allm/allm.hpp"

@@ -3,6 +3,8 @@
 // A stream is polled with a waker. Pending means: the waker will be called, from whatever thread,
 // when polling again is worth it. Here it writes to an eventfd that epoll watches. The tool answers
 // late, from the same loop: while it waits it holds no thread.
+#include <chrono>
+#include <cstddef>
 #include <iostream>
 #include <memory>
 #include <mutex>
@@ -11,6 +13,7 @@
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include "allm/allm.hpp"
@@ -56,6 +59,7 @@ class Sensor {
   std::vector<allm::ToolCompletion> waiting_;
 };
 
+// [conversation]
 // A run, and the bell that is rung when it can go on.
 class Conversation {
  public:
@@ -87,6 +91,7 @@ class Conversation {
   allm::EventStream stream_;
   allm::StreamCollector collector_;
 };
+// [/conversation]
 
 allm::Engine make_engine(const std::shared_ptr<Sensor>& sensor) {
   const allm::Tool measure = allm::tool({

@@ -378,16 +378,18 @@ TEST(DocsTools, Compact) {
   // [/tools-compact]
   const auto adapter = allm::fake({{allm::fake_tool_call("c1", "tool_help", {{"names", {"invoice"}}}),
                                     allm::fake_finish(allm::FinishReason::tool_calls)},
-                                   {allm::fake_text("done"), allm::fake_finish(allm::FinishReason::stop)}});
+                                   {allm::fake_text("done"), allm::fake_finish(allm::FinishReason::stop)}},
+                                  {.record = true});
   const allm::Engine engine({.adapter = adapter, .tools = {invoice}});
   const auto result = allm::chat(engine, {allm::user("go")});
   ASSERT_TRUE(result.has_value());
+  ASSERT_EQ(adapter->requests().size(), 2U);
   const std::vector<allm::Tool> sent = adapter->requests()[0].request.tools;
   ASSERT_EQ(sent.size(), 2U);
   EXPECT_EQ(sent[0].description, "Writes an invoice. Args: customer, cents [compact]");
   EXPECT_EQ(sent[1].name, "tool_help");
   EXPECT_TRUE(answer_in(result->thread).starts_with("## invoice\nWrites an invoice. Amounts"));
-  EXPECT_EQ(told(invoice, {{"customer", "ACME"}}).substr(0, 45), R"({"error":"Missing required argument: cents\n\n)");
+  EXPECT_TRUE(told(invoice, {{"customer", "ACME"}}).starts_with(R"({"error":"Missing required argument: cents\n\n)"));
   const allm::ToolCall call = {.id = "c1", .name = "tool_help", .arguments = {{"names", {"invoice"}}}};
   // [tools-compact-manual]
   allm::Message help = allm::tool_result(call.id, allm::answer_tool_help(engine.tools(), call.arguments));

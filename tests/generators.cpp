@@ -15,7 +15,8 @@ std::int64_t Random::integer() {
     case 1:
       return -static_cast<std::int64_t>(below(1000));
     case 2:
-      return pick<std::int64_t>({std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max(), 0});
+      return pick<std::int64_t>(
+          {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max(), 0});
     default:
       return static_cast<std::int64_t>(bits());
   }
@@ -274,9 +275,8 @@ Request Random::request() {
   });
   request.stream = chance();
   request.structured_finalize = chance();
-  request.prompt_cache = maybe([&] {
-    return PromptCache{maybe([&] { return text(); }), any_of(PromptCache::Retention::long_term)};
-  });
+  request.prompt_cache =
+      maybe([&] { return PromptCache{maybe([&] { return text(); }), any_of(PromptCache::Retention::long_term)}; });
   request.options = object(2);
   request.metadata = metadata();
   request.unknown_fields = unknown_fields();

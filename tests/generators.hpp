@@ -12,10 +12,6 @@
 // not also written there by hand, and unknown fields have names of their own.
 #pragma once
 
-#include <gtest/gtest.h>
-#include <rapidcheck.h>
-#include <rapidcheck/gtest.h>
-
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -24,6 +20,10 @@
 #include <random>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
 
 #include "allm/request.hpp"
 #include "allm/response.hpp"

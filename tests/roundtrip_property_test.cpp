@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "allm/serialize.hpp"
+
 #include "tests/generators.hpp"
 
 namespace allm {

@@ -19,7 +19,7 @@ struct AdapterCall {
   std::string request_id = {};
   std::optional<std::string> session_id = std::nullopt;
   // Everything else that call options and engine params say, by name. Never contains keys.
-  Json options = Json::object();
+  Json options = empty_object();
   std::shared_ptr<Runtime> runtime = nullptr;
 };
 

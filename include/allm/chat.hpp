@@ -13,17 +13,17 @@ namespace allm {
 
 // One model call; runs no tools. A failure after the message has begun is in the response
 // (finish_reason error, `error`); before that it is returned. Blocks.
-Result<Response> generate(const Engine& engine, Request request, const CallOptions& options = {});
-EventStream stream_generate(const Engine& engine, Request request, CallOptions options = {});
+Result<Response> generate(const Engine& engine, Request request, const CallOptions& options = default_options());
+EventStream stream_generate(const Engine& engine, Request request, const CallOptions& options = default_options());
 
 // One model call and the tools it asks for. Blocks.
-Result<StepResult> step(const Engine& engine, Thread thread, const CallOptions& options = {});
-EventStream stream_step(const Engine& engine, Thread thread, CallOptions options = {});
+Result<StepResult> step(const Engine& engine, Thread thread, const CallOptions& options = default_options());
+EventStream stream_step(const Engine& engine, Thread thread, const CallOptions& options = default_options());
 
 // Steps until there is an answer, a question for the user or a reason to stop. An error in the
 // first step is returned; a later one ends the run with halted_reason "error" and what was done
 // until then. Blocks.
-Result<ChatResult> chat(const Engine& engine, Thread thread, const CallOptions& options = {});
-EventStream stream(const Engine& engine, Thread thread, CallOptions options = {});
+Result<ChatResult> chat(const Engine& engine, Thread thread, const CallOptions& options = default_options());
+EventStream stream(const Engine& engine, Thread thread, const CallOptions& options = default_options());
 
 }  // namespace allm

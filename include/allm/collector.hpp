@@ -17,9 +17,9 @@ namespace allm {
 // One thread at a time.
 class StreamCollector {
  public:
-  StreamCollector() = default;
+  StreamCollector();
   // `seed` is the thread that the run started from: what a cancelled run leaves behind.
-  explicit StreamCollector(Thread seed) : seed_(std::move(seed)) {}
+  explicit StreamCollector(Thread seed);
 
   void apply(const Event& event);
 

@@ -44,7 +44,7 @@ class FieldAccess {
 struct FieldInfo {
   std::string name;
   std::string description;
-  Json rules = Json::object();  // schema keywords beside those of the type
+  Json rules = empty_object();  // schema keywords beside those of the type
   bool optional = false;
   bool has_default = false;
   std::shared_ptr<const FieldAccess> access;
@@ -86,7 +86,7 @@ class SchemaWriter {
 
   std::vector<Named> open_;
   std::vector<Named> defined_;
-  Json definitions_ = Json::object();
+  Json definitions_ = empty_object();
   std::string_view field_;  // the one being written
 };
 
@@ -124,7 +124,7 @@ class ArgumentReader {
   std::vector<Step> path_;
   std::size_t problems_ = 0;
   std::vector<FieldError> errors_;
-  Json issues_ = Json::array();
+  Json issues_ = {};  // an array once there are any
   std::string message_;
 };
 
@@ -168,9 +168,9 @@ concept Number = Integer<T> || std::same_as<T, double> || std::same_as<T, float>
 
 template <>
 struct Codec<bool> {
-  static Json schema(SchemaWriter&) { return type_schema("boolean"); }
-  static bool read(const Json& json, ArgumentReader& reader) { return reader.read_bool(json); }
-  static Json write(bool value) { return value; }
+  static Json schema(SchemaWriter& writer);
+  static bool read(const Json& json, ArgumentReader& reader);
+  static Json write(bool value);
 };
 
 template <Integer T>
@@ -199,16 +199,16 @@ struct Codec<T> {
 
 template <>
 struct Codec<std::string> {
-  static Json schema(SchemaWriter&) { return type_schema("string"); }
-  static std::string read(const Json& json, ArgumentReader& reader) { return reader.read_string(json); }
-  static Json write(const std::string& value) { return value; }
+  static Json schema(SchemaWriter& writer);
+  static std::string read(const Json& json, ArgumentReader& reader);
+  static Json write(const std::string& value);
 };
 
 template <>
 struct Codec<Json> {
-  static Json schema(SchemaWriter&) { return Json::object(); }
-  static Json read(const Json& json, ArgumentReader&) { return json; }
-  static Json write(const Json& value) { return value; }
+  static Json schema(SchemaWriter& writer);
+  static Json read(const Json& json, ArgumentReader& reader);
+  static Json write(const Json& value);
 };
 
 template <class T>

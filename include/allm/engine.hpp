@@ -26,15 +26,15 @@ struct EngineOptions {
   std::shared_ptr<ToolResultEncoder> tool_result_encoder = nullptr;  // default: JsonToolResultEncoder
   // Defaults for every call, by option name: {"temperature": 0.2, "max_turns": 4, "top_p": 0.9}.
   // What allm does not know goes to the provider. The event filters are read from call options only.
-  Json params = Json::object();
-  Json context = Json::object();  // for handlers, where neither call nor session has one
+  Json params = empty_object();
+  Json context = empty_object();  // for handlers, where neither call nor session has one
   RetryPolicy retry = {};
   std::shared_ptr<Telemetry> telemetry = nullptr;
   std::shared_ptr<const Catalogue> catalogue = nullptr;  // for capability checks and costs
   std::shared_ptr<Runtime> runtime = nullptr;            // default: Runtime::process()
   // Check tool arguments against their schemas; a tool can opt out on its own.
   bool validate_arguments = true;
-  Json metadata = Json::object();
+  Json metadata = empty_object();
 };
 
 // An immutable value: copying it copies a pointer, and copies may be used from any thread.

@@ -81,7 +81,7 @@ using Path = std::vector<PathStep>;
 struct FieldError {
   Path path;
   std::string reason;
-  bool operator==(const FieldError&) const = default;
+  bool operator==(const FieldError&) const;
 };
 
 // Input was rejected before anything happened. `errors` holds every problem found, in rule order.

@@ -31,32 +31,32 @@ std::string_view to_string(Mode mode);
 // --- From the model ---
 struct MessageStarted {
   Message message = {};  // assistant, empty
-  bool operator==(const MessageStarted&) const = default;
+  bool operator==(const MessageStarted&) const;
 };
 struct TextDelta {
   std::optional<std::string> id = std::nullopt;
   std::string delta = {};
-  bool operator==(const TextDelta&) const = default;
+  bool operator==(const TextDelta&) const;
 };
 // The whole text; where it differs from the deltas, this one counts.
 struct TextCompleted {
   std::optional<std::string> id = std::nullopt;
   std::string text = {};
-  bool operator==(const TextCompleted&) const = default;
+  bool operator==(const TextCompleted&) const;
 };
 struct ToolCallStarted {
   std::string id = {};
   std::string name = {};
-  bool operator==(const ToolCallStarted&) const = default;
+  bool operator==(const ToolCallStarted&) const;
 };
 struct ToolCallDelta {
   std::string id = {};
   std::string arguments_delta = {};
-  bool operator==(const ToolCallDelta&) const = default;
+  bool operator==(const ToolCallDelta&) const;
 };
 struct ToolCallCompleted {
   ToolCall call = {};
-  bool operator==(const ToolCallCompleted&) const = default;
+  bool operator==(const ToolCallCompleted&) const;
 };
 struct MessageCompleted {
   Message message = {};
@@ -66,17 +66,17 @@ struct MessageCompleted {
   std::optional<std::string> id = std::nullopt;                 // the provider's id of the response
   std::optional<std::string> model = std::nullopt;              // as the provider named it
   std::optional<std::string> raw_finish_reason = std::nullopt;  // the provider's word
-  Json metadata = Json::object();
-  bool operator==(const MessageCompleted&) const = default;
+  Json metadata = empty_object();
+  bool operator==(const MessageCompleted&) const;
 };
 // A chunk as the provider sent it; shown only with the option `include_raw_chunks`.
 struct RawChunk {
-  Json chunk = nullptr;
-  bool operator==(const RawChunk&) const = default;
+  Json chunk = {};
+  bool operator==(const RawChunk&) const;
 };
 struct ErrorEvent {
   Error error;
-  bool operator==(const ErrorEvent&) const = default;
+  bool operator==(const ErrorEvent&) const;
 };
 
 // --- From the tool runner ---
@@ -84,37 +84,37 @@ struct ErrorEvent {
 struct ToolExecutionStarted {
   std::string id = {};
   std::string name = {};
-  Json arguments = Json::object();
-  bool operator==(const ToolExecutionStarted&) const = default;
+  Json arguments = empty_object();
+  bool operator==(const ToolExecutionStarted&) const;
 };
 // The call is over. `outcome` is what the handler answered, after the error policy.
 struct ToolExecutionCompleted {
   std::string id = {};
   std::string name = {};
-  ToolOutcome outcome = {};
-  bool operator==(const ToolExecutionCompleted&) const = default;
+  ToolOutcome outcome;
+  bool operator==(const ToolExecutionCompleted&) const;
 };
 // One of the next three follows each ToolExecutionCompleted.
 struct ToolResultEncoded {
   std::string id = {};
   std::string content = {};  // of the tool message
-  bool operator==(const ToolResultEncoded&) const = default;
+  bool operator==(const ToolResultEncoded&) const;
 };
 struct AskUserRequested {
   std::string tool_call_id = {};
   std::string tool_name = {};
   std::string question = {};
-  Json options = Json::object();
-  bool operator==(const AskUserRequested&) const = default;
+  Json options = empty_object();
+  bool operator==(const AskUserRequested&) const;
 };
 struct ToolHalt {
   std::string tool_call_id = {};
   std::string reason = {};
-  Json result = nullptr;
+  Json result = {};
   std::string content = {};  // of the tool message
   // Set when the run halts because the error policy itself failed.
   std::optional<Error> policy_error = std::nullopt;
-  bool operator==(const ToolHalt&) const = default;
+  bool operator==(const ToolHalt&) const;
 };
 
 // --- From the loop ---
@@ -248,7 +248,7 @@ class Event {
         payload_);
   }
 
-  bool operator==(const Event&) const = default;
+  bool operator==(const Event&) const;
 
  private:
   Payload payload_;

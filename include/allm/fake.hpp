@@ -25,7 +25,7 @@ struct FakeText {
 struct FakeToolCall {
   std::string id;
   std::string name;
-  Json arguments = Json::object();
+  Json arguments = empty_object();
   // The text the model sent. If given, the arguments are what it says, or {} if it is no object.
   std::optional<std::string> raw_arguments = std::nullopt;
 };
@@ -58,7 +58,7 @@ using FakeEntry = std::variant<FakeText, FakeToolCall, FakeToolCallDelta, FakeUs
                                FakeError, FakeDelay, FakePreflightError>;
 
 FakeEntry fake_text(std::string text);
-FakeEntry fake_tool_call(std::string id, std::string name, Json arguments = Json::object());
+FakeEntry fake_tool_call(std::string id, std::string name, Json arguments = empty_object());
 FakeEntry fake_finish(FinishReason reason);
 FakeEntry fake_usage(Usage usage);
 FakeEntry fake_delay(std::chrono::milliseconds delay);

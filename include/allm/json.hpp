@@ -14,6 +14,10 @@
 
 namespace allm {
 
+// {}. A function of ours, because headers that call `Json::object()` make every user's compiler
+// instantiate it.
+Json empty_object();
+
 // Limits on what a reader accepts. Each exists so that a hostile document costs an error and not
 // the process; raise one only for input you trust.
 struct ReadLimits {

@@ -23,19 +23,19 @@ std::string_view to_string(ImageDetail detail);
 // Where an image comes from. Only `ImageBytes` and `ImageBase64` are self-contained.
 struct ImageBytes {
   std::string bytes;
-  bool operator==(const ImageBytes&) const = default;
+  bool operator==(const ImageBytes&) const;
 };
 struct ImageBase64 {
   std::string text;
-  bool operator==(const ImageBase64&) const = default;
+  bool operator==(const ImageBase64&) const;
 };
 struct ImageUrl {
   std::string url;
-  bool operator==(const ImageUrl&) const = default;
+  bool operator==(const ImageUrl&) const;
 };
 struct ImageFile {
   std::string path;
-  bool operator==(const ImageFile&) const = default;
+  bool operator==(const ImageFile&) const;
 };
 
 struct Image {
@@ -45,9 +45,9 @@ struct Image {
   std::optional<std::int64_t> height = std::nullopt;
   std::optional<std::string> prompt = std::nullopt;
   std::optional<std::string> revised_prompt = std::nullopt;
-  Json metadata = Json::object();
-  Json unknown_fields = nullptr;  // members of the JSON form that this version does not know
-  bool operator==(const Image&) const = default;
+  Json metadata = empty_object();
+  Json unknown_fields = {};  // members of the JSON form that this version does not know
+  bool operator==(const Image&) const;
 };
 
 // An image from a file; its type is told by the extension (png, jpg, jpeg, webp, gif), if known.
@@ -64,24 +64,24 @@ Result<std::string> image_data_uri(const Image& image);
 
 struct TextPart {
   std::string text;
-  Json metadata = Json::object();
-  Json unknown_fields = nullptr;
-  bool operator==(const TextPart&) const = default;
+  Json metadata = empty_object();
+  Json unknown_fields = {};
+  bool operator==(const TextPart&) const;
 };
 
 struct ImagePart {
   Image image;
   ImageDetail detail = ImageDetail::automatic;
-  Json metadata = Json::object();
-  Json unknown_fields = nullptr;
-  bool operator==(const ImagePart&) const = default;
+  Json metadata = empty_object();
+  Json unknown_fields = {};
+  bool operator==(const ImagePart&) const;
 };
 
 // A part of a type that this version does not know, as it was read. It survives a round trip;
 // validation rejects it before it could reach a model.
 struct UnknownPart {
   Json value;
-  bool operator==(const UnknownPart&) const = default;
+  bool operator==(const UnknownPart&) const;
 };
 
 using Part = std::variant<TextPart, ImagePart, UnknownPart>;
@@ -92,27 +92,27 @@ using Content = std::variant<std::string, std::vector<Part>>;
 struct ToolCall {
   std::string id = {};
   std::string name = {};
-  Json arguments = Json::object();
+  Json arguments = empty_object();
   std::optional<std::string> raw_arguments = std::nullopt;
-  Json metadata = Json::object();
-  Json unknown_fields = nullptr;
-  bool operator==(const ToolCall&) const = default;
+  Json metadata = empty_object();
+  Json unknown_fields = {};
+  bool operator==(const ToolCall&) const;
 };
 
 struct Message {
   Role role = Role::user;
-  Content content = std::string();
+  Content content;
   std::optional<std::string> name = std::nullopt;
   std::optional<std::string> tool_call_id = std::nullopt;  // for role tool: the call it answers
   // Calls that an assistant message makes. In JSON they are `metadata.tool_calls`.
   std::vector<ToolCall> tool_calls = {};
-  Json metadata = Json::object();
-  Json unknown_fields = nullptr;
+  Json metadata = empty_object();
+  Json unknown_fields = {};
 
   // The message's text: the content itself, or its text parts joined.
   std::string text() const;
 
-  bool operator==(const Message&) const = default;
+  bool operator==(const Message&) const;
 };
 
 Message system(Content content);

@@ -13,27 +13,27 @@ namespace allm {
 
 // Names a model, optionally with facts about it. A plain name converts: `.model = "gpt-4.1-mini"`.
 struct ModelRef {
-  ModelRef() = default;
-  ModelRef(std::string model_id) : id(std::move(model_id)) {}
-  ModelRef(const char* model_id) : id(model_id) {}
+  ModelRef();
+  ModelRef(std::string model_id);
+  ModelRef(const char* model_id);
 
   std::optional<std::string> provider;
   std::string id;
   // {"tools": bool, "json_native": bool, "vision": bool, …}; a missing key forbids nothing.
-  Json capabilities = nullptr;
-  Json limits = nullptr;
+  Json capabilities = {};
+  Json limits = {};
   // {"input": price, "output": price} per million tokens.
-  Json pricing = nullptr;
-  Json metadata = Json::object();
-  Json unknown_fields = nullptr;
-  bool operator==(const ModelRef&) const = default;
+  Json pricing = {};
+  Json metadata = empty_object();
+  Json unknown_fields = {};
+  bool operator==(const ModelRef&) const;
 };
 
 // A list of known models. Immutable once built; safe to read from any thread.
 class Catalogue {
  public:
   Catalogue() = default;
-  explicit Catalogue(std::vector<ModelRef> models) : models_(std::move(models)) {}
+  explicit Catalogue(std::vector<ModelRef> models);
 
   // The entry of that id (and provider, if the reference names one), or null.
   const ModelRef* find(const ModelRef& model) const;

@@ -39,7 +39,7 @@ class ToolErrorDecision {
 
  private:
   Kind kind_ = Kind::none;
-  Json value_ = nullptr;
+  Json value_ = {};
 };
 
 // Called once per failure, on the consumer's thread. If it throws, the run halts.
@@ -61,7 +61,7 @@ struct CallOptions {
   // Added to the engine's tools; one of the same name replaces the engine's.
   std::vector<Tool> tools = {};
   // Further settings for the provider, by its own names.
-  Json params = Json::object();
+  Json params = empty_object();
 
   // --- The loop ---
   // manual: the loop runs no tool, it hands every call to the program. Default: automatic.
@@ -104,6 +104,10 @@ struct CallOptions {
   std::optional<std::string> session_id = std::nullopt;
   std::optional<std::string> request_id = std::nullopt;  // default: 16 random bytes, base64url
 };
+
+// Options with nothing set: what functions use where none are given. A function rather than `{}` in
+// their declarations, which would make every user's compiler instantiate all of the above.
+const CallOptions& default_options();
 
 // Options from their JSON form, by the names above (`tool_timeout` as `tool_timeout_ms`). Functions
 // have none. Fails with ValidationError `invalid_option` naming the option that is unknown or has a

@@ -29,10 +29,10 @@ class ResponseFormat {
   // The JSON form: "text", {"type": "json_object"}, {"type": "json_schema", "name", "schema", "strict"}.
   const Json& json() const { return value_; }
 
-  bool operator==(const ResponseFormat&) const = default;
+  bool operator==(const ResponseFormat&) const;
 
  private:
-  ResponseFormat(Kind kind, Json value) : kind_(kind), value_(std::move(value)) {}
+  ResponseFormat(Kind kind, Json value);
   Kind kind_;
   Json value_;
 };
@@ -52,10 +52,10 @@ class ToolChoice {
   Kind kind() const { return kind_; }
   const Json& json() const { return value_; }
 
-  bool operator==(const ToolChoice&) const = default;
+  bool operator==(const ToolChoice&) const;
 
  private:
-  ToolChoice(Kind kind, Json value) : kind_(kind), value_(std::move(value)) {}
+  ToolChoice(Kind kind, Json value);
   Kind kind_;
   Json value_;
 };
@@ -65,7 +65,7 @@ struct PromptCache {
   enum class Retention : std::uint8_t { short_term, long_term };  // "short", "long" in JSON
   std::optional<std::string> key = std::nullopt;  // groups calls that share a prefix; default: the session's id
   Retention retention = Retention::short_term;
-  bool operator==(const PromptCache&) const = default;
+  bool operator==(const PromptCache&) const;
 };
 
 struct Request {
@@ -79,10 +79,10 @@ struct Request {
   bool stream = false;
   bool structured_finalize = false;
   std::optional<PromptCache> prompt_cache = std::nullopt;
-  Json options = Json::object();  // further settings for the provider, by its own names
-  Json metadata = Json::object();
-  Json unknown_fields = nullptr;
-  bool operator==(const Request&) const = default;
+  Json options = empty_object();  // further settings for the provider, by its own names
+  Json metadata = empty_object();
+  Json unknown_fields = {};
+  bool operator==(const Request&) const;
 };
 
 }  // namespace allm

@@ -29,9 +29,9 @@ struct Usage {
   std::optional<double> input_cost = std::nullopt;
   std::optional<double> output_cost = std::nullopt;
   std::optional<double> total_cost = std::nullopt;
-  Json tool_usage = Json::object();
-  Json extra = Json::object();
-  Json unknown_fields = nullptr;
+  Json tool_usage = empty_object();
+  Json extra = empty_object();
+  Json unknown_fields = {};
 
   // `total_tokens`, else input + output if both were reported.
   std::optional<std::int64_t> total() const;
@@ -39,7 +39,7 @@ struct Usage {
   // `tool_usage` and `extra` are added too, other values there are replaced.
   Usage& operator+=(const Usage& other);
 
-  bool operator==(const Usage&) const = default;
+  bool operator==(const Usage&) const;
 };
 
 struct Response {
@@ -51,17 +51,17 @@ struct Response {
   std::vector<ToolCall> tool_calls = {};
   std::optional<FinishReason> finish_reason = std::nullopt;
   std::optional<std::string> raw_finish_reason = std::nullopt;  // the provider's word for it
-  Json raw = nullptr;
+  Json raw = {};
   Usage usage = {};
   // The failure that ended the message after it had begun. In JSON it is `metadata.error`.
   std::optional<Error> error = std::nullopt;
-  Json metadata = Json::object();
-  Json unknown_fields = nullptr;
+  Json metadata = empty_object();
+  Json unknown_fields = {};
 
   // `output_text`, else the message's text content, else nothing.
   std::optional<std::string> text() const;
 
-  bool operator==(const Response&) const = default;
+  bool operator==(const Response&) const;
 };
 
 // The text of a response that ended normally, else an error: the response's own if it has one,

@@ -34,9 +34,9 @@ struct StepResult {
   // {"mode": "manual"} when the whole loop is manual; the halt's facts when a tool ended the step:
   // halted_reason, halt_tool_call_id, halt_result, pending_question, pending_tool_call_id,
   // ask_user_opts, on_tool_error_exception.
-  Json metadata = Json::object();
-  Json unknown_fields = nullptr;
-  bool operator==(const StepResult&) const = default;
+  Json metadata = empty_object();
+  Json unknown_fields = {};
+  bool operator==(const StepResult&) const;
 };
 
 // A whole run.
@@ -56,13 +56,13 @@ struct ChatResult {
   // {pending_question, pending_tool_call_id, ask_user_opts}; tool_error {halt_tool_call_id,
   // on_tool_error_exception?}; manual {manual_turn_index}; a handler's own {halt_tool_call_id,
   // halt_result}. A finalize run adds {structured_finalize: {pass_1_halted, pass_2_error?}}.
-  Json metadata = Json::object();
-  Json unknown_fields = nullptr;
+  Json metadata = empty_object();
+  Json unknown_fields = {};
 
   // The final answer's text, "" if there is none.
   std::string text() const;
 
-  bool operator==(const ChatResult&) const = default;
+  bool operator==(const ChatResult&) const;
 };
 
 }  // namespace allm

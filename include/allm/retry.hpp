@@ -22,7 +22,7 @@ struct RetryPolicy {
   std::vector<AdapterError::Reason> retry_on = {
       AdapterError::Reason::rate_limited, AdapterError::Reason::provider_unavailable, AdapterError::Reason::timeout};
 
-  static RetryPolicy off() { return {.max_attempts = 1, .retry_on = {}}; }
+  static RetryPolicy off();
 };
 
 }  // namespace allm

@@ -37,7 +37,8 @@ struct SchemaIssue {
   // The rule that was broken, as a JSON pointer into the schema document: "/properties/days/type". It names the place
   // where the rule is written, so a rule reached through `$ref` is found under `$defs`.
   std::string schema_path;
-  // The rule's keyword, e.g. "type". Empty when a limit of SchemaOptions ended the validation.
+  // The rule's keyword, e.g. "type". Empty when a limit of SchemaOptions ended the validation, or the schema is
+  // `false`.
   std::string keyword;
   // One line of English that starts with the path unless that is empty: "guest.name: must be string, got integer".
   std::string message;
@@ -77,9 +78,9 @@ class Schema {
   // message says what is wrong with the first and where.
   static Result<Schema> compile(const Json& document, const SchemaOptions& options = {});
 
-  // Everything that is wrong with the instance, up to `max_issues`; empty when it is valid. Does not allocate for a
-  // valid instance, save for `propertyNames` and for large arrays under `uniqueItems`.
-  // An instance that exceeds `max_depth` or `max_steps` is not valid; the last issue says so.
+  // Everything that is wrong with the instance, up to `max_issues`; empty when it is valid. A valid instance of
+  // ordinary size costs no allocation, save for `propertyNames`. An instance that exceeds `max_depth` or `max_steps` is
+  // not valid; the last issue says so.
   std::vector<SchemaIssue> validate(const Json& instance) const;
 
   // Whether `validate` would return nothing; stops at the first issue and writes no messages.

@@ -29,10 +29,10 @@ struct Session {
   std::vector<ToolCall> pending_tool_calls = {};
   std::optional<std::string> pending_question = std::nullopt;
   std::optional<std::string> pending_tool_call_id = std::nullopt;
-  Json context = Json::object();  // handed to tool handlers
-  Json metadata = Json::object();
-  Json unknown_fields = nullptr;
-  bool operator==(const Session&) const = default;
+  Json context = empty_object();  // handed to tool handlers
+  Json metadata = empty_object();
+  Json unknown_fields = {};
+  bool operator==(const Session&) const;
 };
 
 }  // namespace allm

@@ -33,15 +33,15 @@ struct SessionStep {
 };
 
 // Runs the loop on the session's thread as it is.
-Result<SessionTurn> session_start(const Engine& engine, Session session, const CallOptions& options = {});
+Result<SessionTurn> session_start(const Engine& engine, Session session, const CallOptions& options = default_options());
 // Adds a user message (an answer, if a question is pending) and runs the loop.
 Result<SessionTurn> session_reply(const Engine& engine, Session session, Content reply,
-                                  const CallOptions& options = {});
+                                  const CallOptions& options = default_options());
 // Adds the message, if there is one, and runs the loop.
 Result<SessionTurn> session_continue(const Engine& engine, Session session,
-                                     std::optional<Message> message = std::nullopt, const CallOptions& options = {});
+                                     std::optional<Message> message = std::nullopt, const CallOptions& options = default_options());
 // Runs one step.
-Result<SessionStep> session_step(const Engine& engine, Session session, const CallOptions& options = {});
+Result<SessionStep> session_step(const Engine& engine, Session session, const CallOptions& options = default_options());
 
 // Takes a session in error back to idle, at its last finished step: a broken turn is taken back, a
 // failed tool's turn is kept. Fails unless the session is in error.
@@ -89,7 +89,7 @@ class SessionStream {
 
   std::optional<Event> next();
   Poll next(std::chrono::steady_clock::time_point deadline);
-  Poll try_next() { return poll(Waker()); }
+  Poll try_next();
   Poll poll(const Waker& waker);
   void drop() { events_.drop(); }
 
@@ -113,26 +113,22 @@ class SessionStream::Iterator {
  public:
   using value_type = Event;
   using difference_type = std::ptrdiff_t;
-  explicit Iterator(SessionStream* stream) : stream_(stream), event_(stream->next()) {}
+  explicit Iterator(SessionStream* stream);
   const Event& operator*() const { return *event_; }
   const Event* operator->() const { return &*event_; }
-  Iterator& operator++() {
-    event_ = stream_->next();
-    return *this;
-  }
-  void operator++(int) { ++*this; }
+  Iterator& operator++();
+  void operator++(int);
   friend bool operator==(const Iterator& it, std::default_sentinel_t) { return !it.event_.has_value(); }
 
  private:
   SessionStream* stream_;
   std::optional<Event> event_;
 };
-inline SessionStream::Iterator SessionStream::begin() { return Iterator(this); }
 
-SessionStream session_stream_start(const Engine& engine, Session session, CallOptions options = {});
-SessionStream session_stream_reply(const Engine& engine, Session session, Content reply, CallOptions options = {});
+SessionStream session_stream_start(const Engine& engine, Session session, const CallOptions& options = default_options());
+SessionStream session_stream_reply(const Engine& engine, Session session, Content reply, const CallOptions& options = default_options());
 SessionStream session_stream_continue(const Engine& engine, Session session,
-                                      std::optional<Message> message = std::nullopt, CallOptions options = {});
-SessionStream session_stream_step(const Engine& engine, Session session, CallOptions options = {});
+                                      std::optional<Message> message = std::nullopt, const CallOptions& options = default_options());
+SessionStream session_stream_step(const Engine& engine, Session session, const CallOptions& options = default_options());
 
 }  // namespace allm

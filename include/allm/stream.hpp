@@ -42,9 +42,9 @@ class Waker {
 // What one poll gave: an event, nothing yet, or the end.
 class Poll {
  public:
-  static Poll pending() { return Poll(State::pending); }
-  static Poll end() { return Poll(State::end); }
-  Poll(Event event) : state_(State::event), event_(std::move(event)) {}
+  static Poll pending();
+  static Poll end();
+  Poll(Event event);
   // Straight from an event's payload.
   template <class T>
     requires detail::kIsPayload<std::remove_cvref_t<T>>
@@ -56,11 +56,11 @@ class Poll {
   // Only when has_event().
   const Event& event() const { return *event_; }
   Event& event() { return *event_; }
-  Event take() { return std::move(*event_); }
+  Event take();
 
  private:
   enum class State : std::uint8_t { event, pending, end };
-  explicit Poll(State state) : state_(state) {}
+  explicit Poll(State state);
   State state_;
   std::optional<Event> event_;
 };
@@ -92,7 +92,7 @@ class EventStream {
   // As next(), but gives up at `deadline`: the result is then pending, and the stream goes on.
   Poll next(std::chrono::steady_clock::time_point deadline);
   // What is there now, without waiting.
-  Poll try_next() { return poll(Waker()); }
+  Poll try_next();
   Poll poll(const Waker& waker);
 
   // Cancels the run and frees what it held; the stream is then at its end.
@@ -111,21 +111,16 @@ class EventStream::Iterator {
   using value_type = Event;
   using difference_type = std::ptrdiff_t;
 
-  explicit Iterator(EventStream* stream) : stream_(stream), current_(stream->wait()) {}
+  explicit Iterator(EventStream* stream);
   const Event& operator*() const { return current_.event(); }
   const Event* operator->() const { return &current_.event(); }
-  Iterator& operator++() {
-    current_ = stream_->wait();
-    return *this;
-  }
-  void operator++(int) { ++*this; }
+  Iterator& operator++();
+  void operator++(int);
   friend bool operator==(const Iterator& it, std::default_sentinel_t) { return it.current_.is_end(); }
 
  private:
   EventStream* stream_;
   Poll current_;
 };
-
-inline EventStream::Iterator EventStream::begin() { return Iterator(this); }
 
 }  // namespace allm

@@ -119,16 +119,16 @@ inline MessageList::Iterator MessageList::begin() const { return {this, 0}; }
 inline MessageList::Iterator MessageList::end() const { return {this, size_}; }
 
 struct Thread {
-  Thread() = default;
+  Thread();
   // So that a conversation can be written in place: `chat(engine, {user("hi")})`.
-  Thread(std::initializer_list<Message> list) : messages(list) {}
-  Thread(std::vector<Message> list) : messages(std::move(list)) {}
-  explicit Thread(MessageList list) : messages(std::move(list)) {}
+  Thread(std::initializer_list<Message> list);
+  Thread(std::vector<Message> list);
+  explicit Thread(MessageList list);
 
   MessageList messages;
-  Json metadata = Json::object();
-  Json unknown_fields = nullptr;
-  bool operator==(const Thread&) const = default;
+  Json metadata = empty_object();
+  Json unknown_fields = {};
+  bool operator==(const Thread&) const;
 };
 
 }  // namespace allm

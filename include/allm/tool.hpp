@@ -36,33 +36,33 @@ class Engine;
 
 // What a handler answers.
 struct ToolOk {
-  Json value = nullptr;
-  bool operator==(const ToolOk&) const = default;
+  Json value = {};
+  bool operator==(const ToolOk&) const;
 };
 // A failure: a value that the handler reported, or an Error of kind ToolError made by the runtime.
 struct ToolFailure {
-  std::variant<Json, Error> reason = Json(nullptr);
+  std::variant<Json, Error> reason;
   bool reported() const { return std::holds_alternative<Json>(reason); }
-  bool operator==(const ToolFailure&) const = default;
+  bool operator==(const ToolFailure&) const;
 };
 // Ends the run with a question for the user. `options` is an object of the program's own design.
 struct AskUser {
   std::string question = {};
-  Json options = Json::object();
-  bool operator==(const AskUser&) const = default;
+  Json options = empty_object();
+  bool operator==(const AskUser&) const;
 };
 // Ends the run with a reason of the handler's own. Reserved reasons are refused; see
 // is_reserved_halt_reason.
 struct Halt {
   std::string reason = {};
-  Json result = nullptr;
-  bool operator==(const Halt&) const = default;
+  Json result = {};
+  bool operator==(const Halt&) const;
 };
 using ToolOutcome = std::variant<ToolOk, ToolFailure, AskUser, Halt>;
 
 ToolOutcome ok(Json value);
 ToolOutcome failure(Json reason);
-ToolOutcome ask_user(std::string question, Json options = Json::object());
+ToolOutcome ask_user(std::string question, Json options = empty_object());
 ToolOutcome halt(std::string reason, Json result = nullptr);
 
 // Reasons that only the runtime may give: ask_user, max_turns, halt_when, tool_error, cancelled,
@@ -101,7 +101,7 @@ class ToolCompletion {
  public:
   // Whether the answer was taken: not if the call is over, by an earlier answer, its deadline or
   // because the run was dropped.
-  bool operator()(ToolOutcome outcome) const { return sink_->complete(std::move(outcome)); }
+  bool operator()(ToolOutcome outcome) const;
 
   class Sink {
    public:
@@ -179,7 +179,7 @@ struct Tool {
   std::string name = {};
   std::string description = {};
   // JSON Schema of the arguments, which are always an object.
-  Json schema = Json::object();
+  Json schema = empty_object();
   Handler handler = {};
   // Never run by the loop: its calls are handed to the program.
   bool manual = false;
@@ -191,13 +191,13 @@ struct Tool {
   bool validate_arguments = true;
   // How long a call may take; default: the run's `tool_timeout`.
   std::optional<std::chrono::milliseconds> timeout = std::nullopt;
-  Json metadata = Json::object();
-  Json unknown_fields = nullptr;
+  Json metadata = empty_object();
+  Json unknown_fields = {};
 
   friend bool operator==(const Tool& a, const Tool& b);
 };
 
 // The same tool: reads well at the place where a tool is declared.
-inline Tool tool(Tool declaration) { return declaration; }
+Tool tool(Tool declaration);
 
 }  // namespace allm

@@ -17,19 +17,19 @@ struct ToolBatch {
   // "tool_error", halt_tool_call_id, on_tool_error_exception?} for a failure under the halt policy;
   // {halted_reason: "ask_user", pending_question, pending_tool_call_id, ask_user_opts} for a question.
   std::optional<Json> halt = std::nullopt;
-  bool operator==(const ToolBatch&) const = default;
+  bool operator==(const ToolBatch&) const;
 };
 
 // Runs every call and waits for all of them. Fails with EngineError `unknown_tool` if a call names
 // no tool (nothing runs then), and with ValidationError `invalid_option`. Everything that goes wrong
 // inside a call is in its message.
-Result<ToolBatch> run_tool_calls(std::vector<ToolCall> calls, std::vector<Tool> tools, const CallOptions& options = {},
+Result<ToolBatch> run_tool_calls(std::vector<ToolCall> calls, std::vector<Tool> tools, const CallOptions& options = default_options(),
                                  const Engine& engine = Engine());
 
 // The same as events: ToolExecutionStarted when a handler is dispatched, ToolExecutionCompleted when
 // it is over, then one of ToolResultEncoded, AskUserRequested and ToolHalt. Failures as above come
 // as a single ErrorEvent.
-EventStream stream_tool_calls(std::vector<ToolCall> calls, std::vector<Tool> tools, CallOptions options = {},
+EventStream stream_tool_calls(std::vector<ToolCall> calls, std::vector<Tool> tools, const CallOptions& options = default_options(),
                               Engine engine = Engine());
 
 }  // namespace allm

@@ -96,7 +96,7 @@ struct TypedTool {
   // Without this check the parser still reports what does not fit, in its own words.
   bool validate_arguments = true;
   std::optional<std::chrono::milliseconds> timeout = std::nullopt;
-  Json metadata = Json::object();
+  Json metadata = empty_object();
 };
 
 // The tool. A manual one needs no handler: the program reads its calls with

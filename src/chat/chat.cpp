@@ -15,7 +15,7 @@ namespace {
 
 // Makes the stream of a run whose options are in order, with `make_source` called on them.
 template <class MakeSource>
-EventStream open_run(const Engine& engine, CallOptions options, MakeSource make_source) {
+EventStream open_run(const Engine& engine, const CallOptions& options, MakeSource make_source) {
   auto run = resolve_run(engine, options);
   if (!run) return failed_stream(run.error(), options);
   const std::shared_ptr<const Run> settings = *run;
@@ -30,20 +30,20 @@ StreamCollector collect(EventStream events, Thread seed) {
 
 }  // namespace
 
-EventStream stream_generate(const Engine& engine, Request request, CallOptions options) {
-  return open_run(engine, std::move(options), [&](std::shared_ptr<const Run> run) {
+EventStream stream_generate(const Engine& engine, Request request, const CallOptions& options) {
+  return open_run(engine, options, [&](std::shared_ptr<const Run> run) {
     return std::make_unique<GenerateSource>(std::move(run), std::move(request));
   });
 }
 
-EventStream stream_step(const Engine& engine, Thread thread, CallOptions options) {
-  return open_run(engine, std::move(options), [&](std::shared_ptr<const Run> run) {
+EventStream stream_step(const Engine& engine, Thread thread, const CallOptions& options) {
+  return open_run(engine, options, [&](std::shared_ptr<const Run> run) {
     return std::make_unique<LoneStepSource>(std::move(run), std::move(thread));
   });
 }
 
-EventStream stream(const Engine& engine, Thread thread, CallOptions options) {
-  return open_run(engine, std::move(options), [&](std::shared_ptr<const Run> run) {
+EventStream stream(const Engine& engine, Thread thread, const CallOptions& options) {
+  return open_run(engine, options, [&](std::shared_ptr<const Run> run) {
     std::unique_ptr<EventSource> source;
     const bool finalize = run->structured_finalize && run->has_response_format();
     if (finalize) {

@@ -13,6 +13,9 @@ Error cancelled() {
 
 }  // namespace
 
+StreamCollector::StreamCollector() = default;
+StreamCollector::StreamCollector(Thread seed) : seed_(std::move(seed)) {}
+
 void StreamCollector::start_message() {
   message_started_ = true;
   text_.clear();

@@ -110,8 +110,8 @@ bool fields(V& v, Is<ImagePart> auto& m) {
 template <class V>
 bool fields(V& v, Is<Image> auto& m) {
   return v.field("height", m.height) && v.metadata(m.metadata) && v.field("mime_type", m.mime_type) &&
-         v.field("prompt", m.prompt) && v.field("revised_prompt", m.revised_prompt) &&
-         v.required("source", m.source) && v.field("width", m.width) && v.unknown(m.unknown_fields);
+         v.field("prompt", m.prompt) && v.field("revised_prompt", m.revised_prompt) && v.required("source", m.source) &&
+         v.field("width", m.width) && v.unknown(m.unknown_fields);
 }
 
 template <class V>
@@ -154,8 +154,7 @@ bool fields(V& v, Is<Usage> auto& m) {
          v.field("input_cost", m.input_cost) && v.field("input_tokens", m.input_tokens) &&
          v.field("output_cost", m.output_cost) && v.field("output_tokens", m.output_tokens) &&
          v.field("reasoning_tokens", m.reasoning_tokens) && v.object("tool_usage", m.tool_usage) &&
-         v.field("total_cost", m.total_cost) && v.field("total_tokens", m.total_tokens) &&
-         v.unknown(m.unknown_fields);
+         v.field("total_cost", m.total_cost) && v.field("total_tokens", m.total_tokens) && v.unknown(m.unknown_fields);
 }
 
 template <class V>
@@ -238,8 +237,8 @@ bool fields(V& v, ErrorParts<Kind, Text, Value>& m) {
            v.field("request_id", m.detail.request_id) && v.field("retry_after_ms", m.detail.retry_after_ms) &&
            v.field("status", m.detail.status);
   } else if constexpr (Is<Kind, StreamError>) {
-    more = more && v.field("event_index", m.detail.event_index) && common() &&
-           v.field("provider", m.detail.provider) && v.required("reason", m.detail.reason);
+    more = more && v.field("event_index", m.detail.event_index) && common() && v.field("provider", m.detail.provider) &&
+           v.required("reason", m.detail.reason);
   } else if constexpr (Is<Kind, ValidationError>) {
     more = more && v.field("errors", m.detail.errors) && common() && v.required("reason", m.detail.reason);
   } else if constexpr (Is<Kind, ToolError>) {

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "data/codec_read.hpp"
 #include "data/text_sink.hpp"
 

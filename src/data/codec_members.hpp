@@ -105,8 +105,8 @@ class MemberReader {
   }
   bool add_to(Json::object_t& object) {
     if (!members_.unknown.has_value()) members_.unknown.emplace();
-    succeeded_ = members_.unknown->insert(key_) ? reader_.add_member(key_, value_, object)
-                                                : reader_.fail_duplicate(key_);
+    succeeded_ =
+        members_.unknown->insert(key_) ? reader_.add_member(key_, value_, object) : reader_.fail_duplicate(key_);
     return false;
   }
   bool read_object(Json& out) {
@@ -168,23 +168,41 @@ class AbsentFields {
     return true;
   }
   template <class... T>
-  bool field(T&&...) { return skip(); }
+  bool field(T&&...) {
+    return skip();
+  }
   template <class... T>
-  bool nullable(T&&...) { return skip(); }
+  bool nullable(T&&...) {
+    return skip();
+  }
   template <class... T>
-  bool unless_default(T&&...) { return skip(); }
+  bool unless_default(T&&...) {
+    return skip();
+  }
   template <class... T>
-  bool object(T&&...) { return skip(); }
+  bool object(T&&...) {
+    return skip();
+  }
   template <class... T>
-  bool any(T&&...) { return skip(); }
+  bool any(T&&...) {
+    return skip();
+  }
   template <class... T>
-  bool metadata(T&&...) { return skip(); }
+  bool metadata(T&&...) {
+    return skip();
+  }
   template <class... T>
-  bool fixed(T&&...) { return skip(); }
+  bool fixed(T&&...) {
+    return skip();
+  }
   template <class... T>
-  bool version(T&&...) { return skip(); }
+  bool version(T&&...) {
+    return skip();
+  }
   template <class... T>
-  bool unknown(T&&...) { return true; }
+  bool unknown(T&&...) {
+    return true;
+  }
   bool ignored() { return true; }
   bool closed() { return true; }
 

@@ -1,9 +1,9 @@
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <fstream>
 #include <iterator>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "allm/serialize.hpp"
 
@@ -148,9 +148,10 @@ TEST(Codec, ReadsAndWritesEveryKindOfError) {
   EXPECT_EQ(refusal<Error>(
                 R"({"__type__":"ALLM.Error.ValidationError","data":{"reason":"invalid_thread","errors":[[["a"]]]}})"),
             "errors[0] malformed_struct");
-  EXPECT_EQ(refusal<Error>(
-                R"({"__type__":"ALLM.Error.ValidationError","data":{"reason":"invalid_thread","errors":[[[1.5],"r"]]}})"),
-            "errors[0][0][0] invalid_type");
+  EXPECT_EQ(
+      refusal<Error>(
+          R"({"__type__":"ALLM.Error.ValidationError","data":{"reason":"invalid_thread","errors":[[[1.5],"r"]]}})"),
+      "errors[0][0][0] invalid_type");
 }
 
 TEST(Codec, ReadsImagesFromEverySource) {
@@ -317,9 +318,10 @@ TEST(Codec, ReadsTextsWithIntegersBeyond64Bits) {
   const Message message = *from_json<Message>(message_with(R"("metadata":{"n":99999999999999999999})"));
   EXPECT_EQ(message.metadata["n"], 1e20);
   EXPECT_EQ(refusal<Usage>(R"({"input_tokens":99999999999999999999})"), "input_tokens invalid_type");
-  EXPECT_EQ(std::get<Usage>(*any_from_json(R"({"__type__":"ALLM.Usage","data":{"extra":{"n":1000000000000000000000}}})"))
-                .extra["n"],
-            1e21);
+  EXPECT_EQ(
+      std::get<Usage>(*any_from_json(R"({"__type__":"ALLM.Usage","data":{"extra":{"n":1000000000000000000000}}})"))
+          .extra["n"],
+      1e21);
 }
 
 // ---- forward compatibility

@@ -1,9 +1,9 @@
 #include "data/failure.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "data/utf8.hpp"
 

@@ -75,6 +75,8 @@ bool match(const Json& a, const Json& b, Pairs& open) {
 
 }  // namespace
 
+Json empty_object() { return Json::object(); }
+
 Result<Json> parse_json(std::string_view text, const ReadLimits& limits) {
   const ReadLimits kept = codec::effective(limits);
   codec::Reader reader(kept);

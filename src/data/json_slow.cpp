@@ -1,10 +1,10 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string>
 #include <unordered_set>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "data/json_text.hpp"
 
@@ -58,8 +58,8 @@ class Builder {
       if (const auto end = what.find(prefix_end); end != std::string_view::npos) what.remove_prefix(end + 2);
     }
     what = what.substr(0, std::min<std::size_t>(what.find("; last read"), 200));
-    return failure_.fail("malformed", fmt::format("malformed JSON at byte {}: {}", position > 0 ? position - 1 : 0,
-                                                  printable(what)));
+    return failure_.fail(
+        "malformed", fmt::format("malformed JSON at byte {}: {}", position > 0 ? position - 1 : 0, printable(what)));
   }
 
  private:

@@ -1,11 +1,11 @@
 #include "allm/json.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
 #include <string>
 #include <thread>
+
+#include <gtest/gtest.h>
 
 namespace allm {
 namespace {
@@ -61,9 +61,9 @@ TEST(ParseJson, MakesDoublesOfIntegersBeyond64Bits) {
 }
 
 TEST(ParseJson, SaysWhatIsBrokenAndWhere) {
-  for (const std::string_view text :
-       {"", " ", "nul", "[1,2", "[1,]", "{\"a\" 1}", "{a:1}", "[1] 2", "'x'", "\"\\x\"", "\"\\ud800\"", "01", "1.",
-        "1e999", "-", "[1 2]", "\"a\nb\"", "\xEF\xBB\xBF[]", "NaN", "\"unclosed"}) {
+  for (const std::string_view text : {"",      " ",     "nul",      "[1,2",           "[1,]", "{\"a\" 1}", "{a:1}",
+                                      "[1] 2", "'x'",   "\"\\x\"",  "\"\\ud800\"",    "01",   "1.",        "1e999",
+                                      "-",     "[1 2]", "\"a\nb\"", "\xEF\xBB\xBF[]", "NaN",  "\"unclosed"}) {
     EXPECT_EQ(refusal(text), "json malformed") << text;
   }
   EXPECT_EQ(parse_json("[1, x]").error().message(),

@@ -1,9 +1,9 @@
 #include "data/json_text.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <simdjson.h>
-
-#include <algorithm>
 
 #include "data/text_sink.hpp"
 

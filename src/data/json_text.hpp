@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "allm/json.hpp"
+
 #include "data/failure.hpp"
 #include "data/json_node.hpp"
 

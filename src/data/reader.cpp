@@ -50,13 +50,12 @@ bool Reader::fail_string(std::size_t bytes) {
 }
 
 bool Reader::fail_items() {
-  return fail("too_large",
-              fmt::format("more than {} elements or members (ReadLimits::max_items)", limits_.max_items));
+  return fail("too_large", fmt::format("more than {} elements or members (ReadLimits::max_items)", limits_.max_items));
 }
 
 bool Reader::fail_depth() {
-  return fail("too_deep", fmt::format("more than {} levels of arrays and objects (ReadLimits::max_depth)",
-                                      limits_.max_depth));
+  return fail("too_deep",
+              fmt::format("more than {} levels of arrays and objects (ReadLimits::max_depth)", limits_.max_depth));
 }
 
 template <class Node>

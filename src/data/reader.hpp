@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "allm/json.hpp"
+
 #include "data/failure.hpp"
 #include "data/json_node.hpp"
 

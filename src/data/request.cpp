@@ -62,4 +62,7 @@ ToolChoice ToolChoice::from_json(Json value) {
   return {kind, std::move(value)};
 }
 
+ResponseFormat::ResponseFormat(Kind kind, Json value) : kind_(kind), value_(std::move(value)) {}
+ToolChoice::ToolChoice(Kind kind, Json value) : kind_(kind), value_(std::move(value)) {}
+
 }  // namespace allm

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "allm/json.hpp"
+
 #include "data/failure.hpp"
 
 namespace allm::codec {

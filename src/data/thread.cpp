@@ -133,4 +133,9 @@ bool operator==(const MessageList& a, const MessageList& b) {
   return true;
 }
 
+Thread::Thread() = default;
+Thread::Thread(std::initializer_list<Message> list) : messages(list) {}
+Thread::Thread(std::vector<Message> list) : messages(std::move(list)) {}
+Thread::Thread(MessageList list) : messages(std::move(list)) {}
+
 }  // namespace allm

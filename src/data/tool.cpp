@@ -28,4 +28,8 @@ bool operator==(const Tool& a, const Tool& b) {
          a.timeout == b.timeout && a.metadata == b.metadata && a.unknown_fields == b.unknown_fields;
 }
 
+Tool tool(Tool declaration) { return declaration; }
+
+bool ToolCompletion::operator()(ToolOutcome outcome) const { return sink_->complete(std::move(outcome)); }
+
 }  // namespace allm

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "allm/json.hpp"
+
 #include "data/failure.hpp"
 
 namespace allm::codec {

@@ -43,6 +43,8 @@ std::optional<std::chrono::milliseconds> retry_delay(const RetryPolicy& policy, 
 
 }  // namespace
 
+RetryPolicy RetryPolicy::off() { return {.max_attempts = 1, .retry_on = {}}; }
+
 ModelCall::ModelCall(std::shared_ptr<const Run> run, const AdapterCall& call) : run_(std::move(run)), call_(call) {}
 
 void ModelCall::open() {

@@ -189,6 +189,11 @@ ParamDefaults read_params(const Json& params) {
   return defaults;
 }
 
+const CallOptions& default_options() {
+  static const CallOptions options;
+  return options;
+}
+
 Result<CallOptions> call_options_from_json(const Json& json) {
   const auto reject = [](std::vector<FieldError> errors, const std::string& problem) {
     return std::unexpected(Error(ValidationError{ValidationError::Reason::invalid_option, std::move(errors)},

@@ -45,7 +45,7 @@ bool is_nonempty_object(const std::optional<Json>& context) {
   return context && context->is_object() && !context->empty();
 }
 
-const std::shared_ptr<const Json>& empty_object() {
+const std::shared_ptr<const Json>& no_context() {
   static const auto empty = std::make_shared<const Json>(Json::object());
   return empty;
 }
@@ -109,7 +109,7 @@ Result<std::shared_ptr<const Run>> resolve_run(const Engine& engine, CallOptions
     // Shares the engine's own value, and keeps the engine alive with it.
     run->context = std::shared_ptr<const Json>(run->engine.impl_pointer(), &impl.options.context);
   } else {
-    run->context = empty_object();
+    run->context = no_context();
   }
   options.tools.clear();
   run->options = std::move(options);

@@ -18,6 +18,22 @@ class FunctionTarget : public Waker::Target {
 
 Waker::Waker(std::function<void()> function) : target_(std::make_shared<FunctionTarget>(std::move(function))) {}
 
+Poll::Poll(State state) : state_(state) {}
+Poll::Poll(Event event) : state_(State::event), event_(std::move(event)) {}
+Poll Poll::pending() { return Poll(State::pending); }
+Poll Poll::end() { return Poll(State::end); }
+Event Poll::take() { return std::move(*event_); }
+
+EventStream::Iterator::Iterator(EventStream* stream) : stream_(stream), current_(stream->wait()) {}
+EventStream::Iterator& EventStream::Iterator::operator++() {
+  current_ = stream_->wait();
+  return *this;
+}
+void EventStream::Iterator::operator++(int) { ++*this; }
+EventStream::Iterator EventStream::begin() { return Iterator(this); }
+
+Poll EventStream::try_next() { return poll(Waker()); }
+
 // One variable is returned on every path where events come often, so that it is built in place and
 // an event is not moved once per layer.
 Poll EventStream::poll(const Waker& waker) {

@@ -96,7 +96,7 @@ void Runner::read(Stream stream, const Operation& operation, OnEvent on_event) {
   }
 }
 
-Json Runner::run(const ModelOperation& what, Call call) {
+Json Runner::run(const ModelOperation& what, const Call& call) {
   const bool generates = what.form == ModelOperation::Form::generate;
   Thread thread = thread_;
   if (what.messages) {
@@ -120,13 +120,13 @@ Json Runner::run(const ModelOperation& what, Call call) {
   EventStream events;
   switch (what.form) {
     case ModelOperation::Form::generate:
-      events = stream_generate(engine_, std::move(request), std::move(call.options));
+      events = stream_generate(engine_, std::move(request), call.options);
       break;
     case ModelOperation::Form::step:
-      events = stream_step(engine_, std::move(thread), std::move(call.options));
+      events = stream_step(engine_, std::move(thread), call.options);
       break;
     case ModelOperation::Form::chat:
-      events = stream(engine_, std::move(thread), std::move(call.options));
+      events = stream(engine_, std::move(thread), call.options);
       break;
   }
   read(std::move(events), call.operation, [&](const Event& event) { collector.apply(event); });
@@ -142,10 +142,10 @@ Json Runner::run(const ModelOperation& what, Call call) {
   return Json::object();
 }
 
-Json Runner::run(const ToolsOperation& what, Call call) {
+Json Runner::run(const ToolsOperation& what, const Call& call) {
   if (!call.operation.streamed) return finished(run_tool_calls(what.calls, scenario_.tools, call.options, engine_));
   StreamCollector collector;
-  read(stream_tool_calls(what.calls, scenario_.tools, std::move(call.options), engine_), call.operation,
+  read(stream_tool_calls(what.calls, scenario_.tools, call.options, engine_), call.operation,
        [&](const Event& event) { collector.apply(event); });
   return call.operation.take ? Json::object() : finished(collector.tool_batch());
 }
@@ -163,7 +163,7 @@ Json Runner::run_session_stream(SessionStream stream, const Operation& operation
   return session_changed(stream.session());
 }
 
-Json Runner::run(const SessionStartOperation& what, Call call) {
+Json Runner::run(const SessionStartOperation& what, const Call& call) {
   Session session = session_;
   if (what.messages) {
     auto messages = messages_from_json(*what.messages);
@@ -176,17 +176,17 @@ Json Runner::run(const SessionStartOperation& what, Call call) {
   // Whatever comes of the run, this is the value that its caller holds.
   session_ = session;
   if (!call.operation.streamed) return session_finished(session_start(engine_, std::move(session), call.options));
-  return run_session_stream(session_stream_start(engine_, std::move(session), std::move(call.options)), call.operation,
+  return run_session_stream(session_stream_start(engine_, std::move(session), call.options), call.operation,
                             [](SessionStream& stream) { return stream.finish(); });
 }
 
-Json Runner::run(const SessionReplyOperation& what, Call call) {
+Json Runner::run(const SessionReplyOperation& what, const Call& call) {
   if (!call.operation.streamed) return session_finished(session_reply(engine_, session_, what.text, call.options));
-  return run_session_stream(session_stream_reply(engine_, session_, what.text, std::move(call.options)), call.operation,
+  return run_session_stream(session_stream_reply(engine_, session_, what.text, call.options), call.operation,
                             [](SessionStream& stream) { return stream.finish(); });
 }
 
-Json Runner::run(const SessionContinueOperation& what, Call call) {
+Json Runner::run(const SessionContinueOperation& what, const Call& call) {
   std::optional<Message> message;
   if (!what.message.is_null()) {
     // Read at the place it takes in the thread, so that its errors name that place.
@@ -199,25 +199,25 @@ Json Runner::run(const SessionContinueOperation& what, Call call) {
   if (!call.operation.streamed) {
     return session_finished(session_continue(engine_, session_, std::move(message), call.options));
   }
-  return run_session_stream(session_stream_continue(engine_, session_, std::move(message), std::move(call.options)),
+  return run_session_stream(session_stream_continue(engine_, session_, std::move(message), call.options),
                             call.operation, [](SessionStream& stream) { return stream.finish(); });
 }
 
-Json Runner::run(const SessionStepOperation&, Call call) {
+Json Runner::run(const SessionStepOperation&, const Call& call) {
   if (!call.operation.streamed) return session_finished(session_step(engine_, session_, call.options));
-  return run_session_stream(session_stream_step(engine_, session_, std::move(call.options)), call.operation,
+  return run_session_stream(session_stream_step(engine_, session_, call.options), call.operation,
                             [](SessionStream& stream) { return stream.finish_step(); });
 }
 
-Json Runner::run(const SessionRecoverOperation&, Call) { return session_changed(session_recover(session_)); }
+Json Runner::run(const SessionRecoverOperation&, const Call&) { return session_changed(session_recover(session_)); }
 
-Json Runner::run(const SubmitOperation& what, Call) {
+Json Runner::run(const SubmitOperation& what, const Call&) {
   if (what.batch) return session_changed(submit_tool_results(session_, what.results));
   const SubmittedResult& only = what.results.front();
   return session_changed(submit_tool_result(session_, only.tool_call_id, only.result));
 }
 
-Json Runner::run(const SessionRoundtripOperation&, Call) {
+Json Runner::run(const SessionRoundtripOperation&, const Call&) {
   const Result<std::string> text = to_json(session_);
   if (!text) return {{"error", observe(text.error())}};
   Result<Session> parsed = from_json<Session>(*text);
@@ -227,7 +227,7 @@ Json Runner::run(const SessionRoundtripOperation&, Call) {
   return {{"ok", {{"equal", equal}}}};
 }
 
-Json Runner::run(const AppendMessagesOperation& what, Call call) {
+Json Runner::run(const AppendMessagesOperation& what, const Call& call) {
   auto messages = messages_from_json(what.messages);
   if (!messages) return refused(call.operation, messages.error());
   for (Message& message : *messages) thread_.messages.push_back(std::move(message));

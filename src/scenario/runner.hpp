@@ -26,16 +26,16 @@ class Runner {
     CallOptions options;
   };
 
-  Json run(const ModelOperation& what, Call call);
-  Json run(const ToolsOperation& what, Call call);
-  Json run(const SessionStartOperation& what, Call call);
-  Json run(const SessionReplyOperation& what, Call call);
-  Json run(const SessionContinueOperation& what, Call call);
-  Json run(const SessionStepOperation& what, Call call);
-  Json run(const SessionRecoverOperation& what, Call call);
-  Json run(const SubmitOperation& what, Call call);
-  Json run(const SessionRoundtripOperation& what, Call call);
-  Json run(const AppendMessagesOperation& what, Call call);
+  Json run(const ModelOperation& what, const Call& call);
+  Json run(const ToolsOperation& what, const Call& call);
+  Json run(const SessionStartOperation& what, const Call& call);
+  Json run(const SessionReplyOperation& what, const Call& call);
+  Json run(const SessionContinueOperation& what, const Call& call);
+  Json run(const SessionStepOperation& what, const Call& call);
+  Json run(const SessionRecoverOperation& what, const Call& call);
+  Json run(const SubmitOperation& what, const Call& call);
+  Json run(const SessionRoundtripOperation& what, const Call& call);
+  Json run(const AppendMessagesOperation& what, const Call& call);
 
   // The observation of a call that failed before anything ran.
   Json refused(const Operation& operation, const Error& error);

@@ -129,16 +129,16 @@ void Compiler::compile_keyword(const Entry& entry) {
     case Keyword::one_of:
       made(node.applicators).one_of = subschemas(entry);
       return;
-    case Keyword::not_:
+    case Keyword::negation:
       made(node.applicators).negated = subschema(entry);
       return;
-    case Keyword::if_:
+    case Keyword::condition:
       made(node.applicators).condition = subschema(entry);
       return;
-    case Keyword::if_then:
+    case Keyword::consequence:
       made(node.applicators).consequence = subschema(entry);
       return;
-    case Keyword::if_else:
+    case Keyword::alternative:
       made(node.applicators).alternative = subschema(entry);
       return;
     case Keyword::type:

@@ -200,4 +200,16 @@ Json enum_name(std::int64_t value, const std::vector<EnumEntry>& entries) {
   return found == entries.end() ? Json(value) : Json(found->name);
 }
 
+Json Codec<bool>::schema(SchemaWriter&) { return type_schema("boolean"); }
+bool Codec<bool>::read(const Json& json, ArgumentReader& reader) { return reader.read_bool(json); }
+Json Codec<bool>::write(bool value) { return value; }
+
+Json Codec<std::string>::schema(SchemaWriter&) { return type_schema("string"); }
+std::string Codec<std::string>::read(const Json& json, ArgumentReader& reader) { return reader.read_string(json); }
+Json Codec<std::string>::write(const std::string& value) { return value; }
+
+Json Codec<Json>::schema(SchemaWriter&) { return Json::object(); }
+Json Codec<Json>::read(const Json& json, ArgumentReader&) { return json; }
+Json Codec<Json>::write(const Json& value) { return value; }
+
 }  // namespace allm::detail

@@ -79,11 +79,11 @@ TEST(TypedTool, HandlerMayAnswerLater) {
                                     std::jthread([args, done] { done(ok(args.a + args.b)); }).detach();
                                   }});
   EXPECT_EQ(run(add, {{"a", 1}}), ok(11));
-  const Tool with_context =
-      tool<AddArgs>({.name = "add", .handler = [](AddArgs args, const ToolContext& context, ToolCompletion done) {
-                       std::jthread([args, id = context.tool_call().id, done] { done(ok(id)); }).detach();
-                     }});
-  EXPECT_EQ(run(with_context, {{"a", 1}}), ok("c1"));
+  const Tool with_context = tool<AddArgs>(
+      {.name = "add", .handler = [](AddArgs args, const ToolContext& context, ToolCompletion done) {
+         std::jthread([args, id = context.tool_call().id, done] { done(ok(id + std::to_string(args.a))); }).detach();
+       }});
+  EXPECT_EQ(run(with_context, {{"a", 1}}), ok("c11"));
 }
 
 TEST(TypedTool, HandlerMayOwnWhatCannotBeCopied) {

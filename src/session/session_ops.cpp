@@ -104,18 +104,19 @@ SessionStream open_stream(const Engine& engine, Session session, Operation opera
 
 }  // namespace
 
-SessionStream session_stream_start(const Engine& engine, Session session, CallOptions options) {
-  return open_stream(engine, std::move(session), Operation::start, std::nullopt, std::move(options));
+SessionStream session_stream_start(const Engine& engine, Session session, const CallOptions& options) {
+  return open_stream(engine, std::move(session), Operation::start, std::nullopt, options);
 }
-SessionStream session_stream_reply(const Engine& engine, Session session, Content reply, CallOptions options) {
-  return open_stream(engine, std::move(session), Operation::reply, user(std::move(reply)), std::move(options));
+SessionStream session_stream_reply(const Engine& engine, Session session, Content reply,
+                                   const CallOptions& options) {
+  return open_stream(engine, std::move(session), Operation::reply, user(std::move(reply)), options);
 }
 SessionStream session_stream_continue(const Engine& engine, Session session, std::optional<Message> message,
-                                      CallOptions options) {
-  return open_stream(engine, std::move(session), Operation::continue_run, std::move(message), std::move(options));
+                                      const CallOptions& options) {
+  return open_stream(engine, std::move(session), Operation::continue_run, std::move(message), options);
 }
-SessionStream session_stream_step(const Engine& engine, Session session, CallOptions options) {
-  return open_stream(engine, std::move(session), Operation::step, std::nullopt, std::move(options));
+SessionStream session_stream_step(const Engine& engine, Session session, const CallOptions& options) {
+  return open_stream(engine, std::move(session), Operation::step, std::nullopt, options);
 }
 
 Result<SessionTurn> session_start(const Engine& engine, Session session, const CallOptions& options) {

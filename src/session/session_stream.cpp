@@ -40,6 +40,16 @@ Result<SessionStep> SessionReducer::step() const {
 SessionStream::SessionStream(EventStream events, SessionReducer reducer)
     : events_(std::move(events)), reducer_(std::move(reducer)) {}
 
+SessionStream::Iterator::Iterator(SessionStream* stream) : stream_(stream), event_(stream->next()) {}
+SessionStream::Iterator& SessionStream::Iterator::operator++() {
+  event_ = stream_->next();
+  return *this;
+}
+void SessionStream::Iterator::operator++(int) { ++*this; }
+SessionStream::Iterator SessionStream::begin() { return Iterator(this); }
+
+Poll SessionStream::try_next() { return poll(Waker()); }
+
 Poll SessionStream::poll(const Waker& waker) {
   Poll polled = events_.poll(waker);
   if (polled.has_event()) reducer_.apply(polled.event());

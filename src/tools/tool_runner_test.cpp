@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <barrier>
+#include <limits>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 

@@ -1,6 +1,10 @@
-#include "data/codec_read.hpp"
+#include "data/codec_envelope.hpp"
 
 #include <charconv>
+
+#include <fmt/format.h>
+
+#include "allm/serialize.hpp"
 
 namespace allm::codec {
 

@@ -1,0 +1,57 @@
+// Equality of every value, compiled once: defaulted in the headers it would cost every user's build.
+#include "allm/error.hpp"
+#include "allm/event.hpp"
+#include "allm/message.hpp"
+#include "allm/model.hpp"
+#include "allm/request.hpp"
+#include "allm/response.hpp"
+#include "allm/result.hpp"
+#include "allm/session.hpp"
+#include "allm/thread.hpp"
+#include "allm/tool.hpp"
+
+namespace allm {
+
+bool FieldError::operator==(const FieldError&) const = default;
+bool MessageStarted::operator==(const MessageStarted&) const = default;
+bool TextDelta::operator==(const TextDelta&) const = default;
+bool TextCompleted::operator==(const TextCompleted&) const = default;
+bool ToolCallStarted::operator==(const ToolCallStarted&) const = default;
+bool ToolCallDelta::operator==(const ToolCallDelta&) const = default;
+bool ToolCallCompleted::operator==(const ToolCallCompleted&) const = default;
+bool MessageCompleted::operator==(const MessageCompleted&) const = default;
+bool RawChunk::operator==(const RawChunk&) const = default;
+bool ErrorEvent::operator==(const ErrorEvent&) const = default;
+bool ToolExecutionStarted::operator==(const ToolExecutionStarted&) const = default;
+bool ToolExecutionCompleted::operator==(const ToolExecutionCompleted&) const = default;
+bool ToolResultEncoded::operator==(const ToolResultEncoded&) const = default;
+bool AskUserRequested::operator==(const AskUserRequested&) const = default;
+bool ToolHalt::operator==(const ToolHalt&) const = default;
+bool Event::operator==(const Event&) const = default;
+bool ImageBytes::operator==(const ImageBytes&) const = default;
+bool ImageBase64::operator==(const ImageBase64&) const = default;
+bool ImageUrl::operator==(const ImageUrl&) const = default;
+bool ImageFile::operator==(const ImageFile&) const = default;
+bool Image::operator==(const Image&) const = default;
+bool TextPart::operator==(const TextPart&) const = default;
+bool ImagePart::operator==(const ImagePart&) const = default;
+bool UnknownPart::operator==(const UnknownPart&) const = default;
+bool ToolCall::operator==(const ToolCall&) const = default;
+bool Message::operator==(const Message&) const = default;
+bool ModelRef::operator==(const ModelRef&) const = default;
+bool ResponseFormat::operator==(const ResponseFormat&) const = default;
+bool ToolChoice::operator==(const ToolChoice&) const = default;
+bool PromptCache::operator==(const PromptCache&) const = default;
+bool Request::operator==(const Request&) const = default;
+bool Usage::operator==(const Usage&) const = default;
+bool Response::operator==(const Response&) const = default;
+bool StepResult::operator==(const StepResult&) const = default;
+bool ChatResult::operator==(const ChatResult&) const = default;
+bool Session::operator==(const Session&) const = default;
+bool Thread::operator==(const Thread&) const = default;
+bool ToolOk::operator==(const ToolOk&) const = default;
+bool ToolFailure::operator==(const ToolFailure&) const = default;
+bool AskUser::operator==(const AskUser&) const = default;
+bool Halt::operator==(const Halt&) const = default;
+
+}  // namespace allm

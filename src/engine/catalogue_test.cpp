@@ -1,0 +1,115 @@
+// What the catalogue knows: capabilities that a request needs, and what a call costs.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "allm/chat.hpp"
+#include "allm/fake.hpp"
+
+namespace allm {
+namespace {
+
+ModelRef model(const std::string& id, Json capabilities, Json pricing = nullptr) {
+  ModelRef ref(id);
+  ref.capabilities = std::move(capabilities);
+  ref.pricing = std::move(pricing);
+  return ref;
+}
+
+std::shared_ptr<const Catalogue> catalogue() {
+  return std::make_shared<const Catalogue>(std::vector<ModelRef>{
+      model("plain", {{"tools", false}, {"json_native", false}, {"vision", false}}),
+      model("able", {{"tools", true}}, {{"input", 2.0}, {"output", 10.0}}),
+      model("half", nullptr, {{"input", 2.0}}),
+  });
+}
+
+Engine engine_for(const std::string& id, Usage usage = {}) {
+  return Engine({.adapter = fake({{fake_text("hi"), fake_usage(std::move(usage)), fake_finish(FinishReason::stop)}}),
+                 .model = ModelRef(id),
+                 .catalogue = catalogue()});
+}
+
+const Message kPicture = user(std::vector<Part>{ImagePart{.image = {.source = ImageUrl{"https://x/y.png"}}}});
+
+std::vector<std::string> lacking(const Result<ChatResult>& result) {
+  std::vector<std::string> reasons;
+  if (result) return reasons;
+  EXPECT_TRUE(result.error().is<ValidationError>(ValidationError::Reason::unsupported_capability));
+  for (const FieldError& error : result.error().get_if<ValidationError>()->errors) {
+    reasons.push_back(to_string(error.path) + ":" + error.reason);
+  }
+  return reasons;
+}
+
+TEST(Capabilities, ThatAModelLacksAreAllNamedBeforeItIsAsked) {
+  const Engine engine = engine_for("plain").with_tools({{.name = "t"}});
+  const CallOptions options{.response_format = ResponseFormat::json_schema("a", {{"type", "object"}})};
+  EXPECT_EQ(lacking(chat(engine, {kPicture}, options)),
+            (std::vector<std::string>{"tools:tools_disabled", "response_format:json_native_disabled",
+                                      "vision:vision_disabled"}));
+}
+
+TEST(Capabilities, ThatNobodyForbidsAreThere) {
+  const CallOptions options{.response_format = ResponseFormat::json_schema("a", {{"type", "object"}})};
+  for (const char* id : {"able", "half", "unheard_of"}) {
+    EXPECT_TRUE(lacking(chat(engine_for(id).with_tools({{.name = "t"}}), {kPicture}, options)).empty()) << id;
+  }
+  EXPECT_TRUE(lacking(chat(engine_for("plain"), {user("hi")}, {.response_format = ResponseFormat::json_object()}))
+                  .empty());
+}
+
+TEST(Capabilities, AreThoseOfTheModelThatIsCalled) {
+  const Engine engine = engine_for("able").with_tools({{.name = "t"}});
+  EXPECT_EQ(lacking(chat(engine, {user("hi")}, {.model = "plain"})).size(), 1U);
+}
+
+Usage usage_of(const std::string& id, Usage reported) {
+  const auto response = generate(engine_for(id, std::move(reported)), {.messages = {user("hi")}});
+  EXPECT_TRUE(response.has_value());
+  return response->usage;
+}
+
+TEST(Costs, AreFilledInFromThePrices) {
+  const Usage usage = usage_of("able", {.input_tokens = 1'000'000, .output_tokens = 500'000});
+  EXPECT_DOUBLE_EQ(usage.input_cost.value(), 2.0);
+  EXPECT_DOUBLE_EQ(usage.output_cost.value(), 5.0);
+  EXPECT_DOUBLE_EQ(usage.total_cost.value(), 7.0);
+}
+
+TEST(Costs, ThatTheProviderReportsAreKept) {
+  const Usage usage = usage_of("able", {.input_tokens = 1'000'000, .output_tokens = 1, .input_cost = 1.5});
+  EXPECT_DOUBLE_EQ(usage.input_cost.value(), 1.5);
+}
+
+TEST(Costs, ThatNobodyKnowsStayOpen) {
+  const Usage half = usage_of("half", {.input_tokens = 1'000'000, .output_tokens = 1});
+  EXPECT_DOUBLE_EQ(half.input_cost.value(), 2.0);
+  EXPECT_FALSE(half.output_cost.has_value());
+  EXPECT_FALSE(half.total_cost.has_value());
+  EXPECT_FALSE(usage_of("able", {.output_tokens = 1}).input_cost.has_value());
+  EXPECT_FALSE(usage_of("unheard_of", {.input_tokens = 1}).input_cost.has_value());
+}
+
+TEST(Costs, AreSummedOverARun) {
+  const FakeCallScript turn = {fake_tool_call("c0", "t"), fake_usage({.input_tokens = 1'000'000}),
+                               fake_finish(FinishReason::tool_calls)};
+  const FakeCallScript answer = {fake_text("hi"), fake_usage({.input_tokens = 500'000, .output_tokens = 100'000}),
+                                 fake_finish(FinishReason::stop)};
+  const Engine engine({.adapter = fake({turn, answer}),
+                       .model = ModelRef("able"),
+                       .tools = {{.name = "t", .handler = [](const Json&) { return ok(1); }}},
+                       .catalogue = catalogue()});
+  const auto result = chat(engine, {user("hi")});
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->usage.input_tokens, 1'500'000);
+  EXPECT_DOUBLE_EQ(result->usage.input_cost.value(), 3.0);
+  EXPECT_DOUBLE_EQ(result->usage.output_cost.value(), 1.0);
+  EXPECT_EQ(result->steps[0].response.usage.input_tokens, 1'000'000);
+}
+
+}  // namespace
+}  // namespace allm

@@ -1,0 +1,51 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+#include "allm/executor.hpp"
+
+namespace allm {
+namespace {
+
+std::string failure_text(ToolFailure failure) { return JsonToolResultEncoder().encode_failure(failure); }
+
+TEST(JsonToolResultEncoder, WritesTextAsItIsAndTheRestAsCompactJson) {
+  JsonToolResultEncoder encoder;
+  EXPECT_EQ(encoder.encode("text"), "text");
+  EXPECT_EQ(encoder.encode(""), "");
+  EXPECT_EQ(encoder.encode("{\"a\": 1}"), "{\"a\": 1}");
+  EXPECT_EQ(encoder.encode(nullptr), "null");
+  EXPECT_EQ(encoder.encode(-1.5), "-1.5");
+  EXPECT_EQ(encoder.encode(true), "true");
+  EXPECT_EQ(encoder.encode({{"b", "ü/"}, {"a", Json::array({1, 2})}}), "{\"b\":\"ü/\",\"a\":[1,2]}");
+}
+
+TEST(JsonToolResultEncoder, RefusesWhatJsonCannotCarry) {
+  JsonToolResultEncoder encoder;
+  EXPECT_FALSE(encoder.encode("\xc3").has_value());
+  EXPECT_FALSE(encoder.encode({{"a", "\xff"}}).has_value());
+  EXPECT_FALSE(encoder.encode({{"a", std::numeric_limits<double>::quiet_NaN()}}).has_value());
+  EXPECT_FALSE(encoder.encode(Json::binary({1, 2})).has_value());
+}
+
+TEST(JsonToolResultEncoder, TellsReportedFailuresFromTheRunners) {
+  EXPECT_EQ(failure_text({Json("no")}), R"({"error":"no"})");
+  EXPECT_EQ(failure_text({Json(nullptr)}), R"({"error":null})");
+  EXPECT_EQ(failure_text({Json({{"code", 1}})}), R"({"error":{"code":1}})");
+  EXPECT_EQ(failure_text({Error(ToolError{.reason = ToolError::Reason::timeout}, "too slow")}),
+            R"({"error":"too slow","reason":"timeout"})");
+}
+
+TEST(JsonToolResultEncoder, WritesEveryFailureSomehow) {
+  const std::string broken_text = failure_text({Json("caf\xc3")});
+  ASSERT_TRUE(Json::accept(broken_text));
+  EXPECT_NE(broken_text.find("caf"), std::string::npos);
+  EXPECT_TRUE(Json::accept(failure_text({Json({{"a", std::numeric_limits<double>::infinity()}})})));
+  const std::string broken_message = failure_text({Error(ToolError{.reason = ToolError::Reason::timeout}, "a\xff z")});
+  ASSERT_TRUE(Json::accept(broken_message));
+  EXPECT_EQ(Json::parse(broken_message).at("reason"), "timeout");
+}
+
+}  // namespace
+}  // namespace allm

@@ -1,0 +1,83 @@
+// Handlers that never return: every call still gets its result, the run goes on, and the process ends cleanly while
+// they are blocked for good. A program of its own: the threads stay until the process is gone.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <semaphore>
+#include <string>
+
+#include "allm/allm.hpp"
+#include "runtime/test_waits.hpp"
+
+namespace allm {
+namespace {
+
+constexpr std::size_t kCalls = 1000;
+
+// Never released and never destroyed: it is waited for until the process is gone.
+std::counting_semaphore<>& never() {
+  static auto* const semaphore = new std::counting_semaphore<>(0);
+  return *semaphore;
+}
+std::atomic<std::size_t>& entered() {
+  static auto* const count = new std::atomic<std::size_t>(0);
+  return *count;
+}
+
+Tool hangs() {
+  return {.name = "hang", .handler = [](const Json&) {
+            ++entered();
+            never().acquire();
+            return ok("never");
+          }};
+}
+
+FakeScript hang_and_go_on(std::size_t calls) {
+  FakeCallScript turn;
+  for (std::size_t i = 0; i < calls; ++i) turn.push_back(fake_tool_call("c" + std::to_string(i), "hang"));
+  turn.push_back(fake_finish(FinishReason::tool_calls));
+  return {turn, {fake_text("moved on"), fake_finish(FinishReason::stop)}};
+}
+
+Result<ChatResult> run(std::size_t calls) {
+  const Engine engine({.adapter = fake(hang_and_go_on(calls)), .tools = {hangs()}});
+  return chat(engine, {user("hi")}, {.tool_timeout = std::chrono::milliseconds(10), .max_concurrency = 32});
+}
+
+std::size_t timeouts(const ChatResult& result) {
+  std::size_t count = 0;
+  for (const Message& message : result.steps.at(0).tool_results) {
+    count += Json::parse(message.text()).value("reason", "") == "timeout" ? 1 : 0;
+  }
+  return count;
+}
+
+TEST(Overdue, AThousandHandlersThatNeverReturnDoNotKeepAChatFromItsAnswer) {
+  const Result<ChatResult> result = run(kCalls);
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(timeouts(*result), kCalls);
+  EXPECT_EQ(result->text(), "moved on");
+  EXPECT_EQ(result->halted_reason, "completed");
+
+  // On a busy machine a call can be over before it had a thread; such a one is not set aside. Make up for them.
+  while (entered() < kCalls) {
+    const std::size_t missing = kCalls - entered();
+    const Result<ChatResult> more = run(missing);
+    ASSERT_TRUE(more.has_value());
+    EXPECT_EQ(timeouts(*more), missing);
+  }
+  const auto stats = [] { return Runtime::process()->stats(); };
+  testing::eventually([&] { return stats().set_aside == kCalls && stats().queued == 0; }, "1,000 set aside");
+  EXPECT_EQ(stats().running, kCalls);
+
+  // New calls still run.
+  const auto batch = run_tool_calls({ToolCall{.id = "c0", .name = "quick"}},
+                                    {Tool{.name = "quick", .handler = [](const Json&) { return ok("here"); }}});
+  ASSERT_TRUE(batch.has_value());
+  EXPECT_EQ(batch->messages[0].text(), "here");
+}
+
+}  // namespace
+}  // namespace allm
