@@ -1,7 +1,5 @@
 // Workload (e): 20,000 chats, at most 1,000 in flight, each with a tool that takes 10 ms. One thread
 // drives them all through poll(waker).
-#include <benchmark/benchmark.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -9,6 +7,8 @@
 #include <optional>
 #include <thread>
 #include <vector>
+
+#include <benchmark/benchmark.h>
 
 #include "workloads.hpp"
 
@@ -113,8 +113,7 @@ void concurrent_chats(benchmark::State& state, const Tool& echo) {
 // Answers later, from the runtime's timer: no thread waits.
 void e_async(benchmark::State& state) {
   concurrent_chats(state, tool({.name = "echo", .handler = [](const Json& arguments, ToolCompletion done) {
-                                  Runtime::process()->post_after(
-                                      kToolTime, [arguments, done] { done(ok(arguments)); });
+                                  Runtime::process()->post_after(kToolTime, [arguments, done] { done(ok(arguments)); });
                                 }}));
 }
 BENCHMARK(e_async)->UseRealTime()->Unit(benchmark::kMillisecond);

@@ -1,9 +1,9 @@
 // Workload (d): a session's JSON, written and read.
-#include <benchmark/benchmark.h>
-
 #include <fstream>
 #include <iterator>
 #include <string>
+
+#include <benchmark/benchmark.h>
 
 #include "allm/allm.hpp"
 

@@ -30,8 +30,8 @@ inline std::shared_ptr<const FakeScript> delta_script(std::size_t deltas) {
 inline std::shared_ptr<const FakeScript> steps_script(std::size_t steps) {
   FakeScript script;
   for (std::size_t i = 0; i < steps; ++i) {
-    script.push_back({fake_tool_call("c" + std::to_string(i), "echo", {{"x", 1}}),
-                      fake_finish(FinishReason::tool_calls)});
+    script.push_back(
+        {fake_tool_call("c" + std::to_string(i), "echo", {{"x", 1}}), fake_finish(FinishReason::tool_calls)});
   }
   script.push_back({fake_text("done"), fake_finish(FinishReason::stop)});
   return std::make_shared<const FakeScript>(std::move(script));

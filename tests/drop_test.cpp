@@ -1,6 +1,4 @@
 // Dropping a stream at any event: nothing runs on for it, nothing leaks.
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -10,10 +8,14 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "allm/allm.hpp"
+
 #include "runtime/test_waits.hpp"
 
 namespace allm {
@@ -83,14 +85,15 @@ struct World {
             {.name = "halts", .handler = [](const Json&) { return halt("own", 1); }},
             {.name = "manual", .manual = true},
             // Until it is asked to stop, and then a little longer.
-            {.name = "waits", .handler =
-                                  [in](const Json&, const ToolContext& context) {
-                                    testing::Gate asked;
-                                    const std::stop_callback callback(context.stop_token(), [&] { asked.open(); });
-                                    in->add();
-                                    asked.wait();
-                                    return ok("stopped");
-                                  }},
+            {.name = "waits",
+             .handler =
+                 [in](const Json&, const ToolContext& context) {
+                   testing::Gate asked;
+                   const std::stop_callback callback(context.stop_token(), [&] { asked.open(); });
+                   in->add();
+                   asked.wait();
+                   return ok("stopped");
+                 }},
             // Answers from elsewhere, when it is asked to stop.
             {.name = "answers_later", .handler = [in](const Json&, const ToolContext& context, ToolCompletion done) {
                struct Waiting {
@@ -118,9 +121,7 @@ struct World {
   Engine engine;
 };
 
-FakeEntry tool_call(const std::string& id, const std::string& name) {
-  return fake_tool_call(id, name, {{"x", 1}});
-}
+FakeEntry tool_call(const std::string& id, const std::string& name) { return fake_tool_call(id, name, {{"x", 1}}); }
 const FakeEntry kRunTools = fake_finish(FinishReason::tool_calls);
 const FakeCallScript kAnswer = {fake_text("all "), fake_text("done"), fake_finish(FinishReason::stop)};
 
@@ -175,15 +176,24 @@ std::vector<Case> cases() {
       {"short delays", {{fake_delay(milliseconds(1)), fake_text("a"), fake_delay(milliseconds(1))}}, {}, open_generate},
       {"retries", {{overloaded}, {overloaded}, kAnswer}, {}, open_chat},
       {"a pending delay", {{fake_text("a"), fake_delay(hours(1)), fake_text("b")}}, {}, open_chat, 2},
-      {"a delay in the second turn", {tools, {fake_delay(hours(1))}}, {.max_concurrency = 1}, open_session, 17},
+      {"a delay in the second turn", {tools, {fake_delay(hours(1))}}, {.max_concurrency = 1}, open_session, 16},
       {"a pending retry", {{overloaded}, kAnswer}, {}, open_chat, 0, 0, {.base_delay = hours(1)}},
-      {"a pending retry in the second turn", {tools, {overloaded}}, {.max_concurrency = 1}, open_chat, 16, 0,
+      {"a pending retry in the second turn",
+       {tools, {overloaded}},
+       {.max_concurrency = 1},
+       open_chat,
+       15,
+       0,
        {.base_delay = hours(1)}},
       {"running tools", {waiting}, {.max_concurrency = 3}, open_chat, 13, 2},
       {"tools that wait for their turn", {waiting}, {.max_concurrency = 1}, open_session, 9, 1},
       {"a running batch", {}, {.max_concurrency = 2}, open_waiting_batch, 2, 2},
-      {"tools that answer later", {{tool_call("c0", "answers_later"), tool_call("c1", "answers_later"), kRunTools}},
-       {.max_concurrency = 2}, open_chat, 8, 2},
+      {"tools that answer later",
+       {{tool_call("c0", "answers_later"), tool_call("c1", "answers_later"), kRunTools}},
+       {.max_concurrency = 2},
+       open_chat,
+       8,
+       2},
   };
 }
 
@@ -277,8 +287,8 @@ TEST(Drop, FromAnotherThreadsCallbackIsNoDifferent) {
 TEST(Drop, OfTheRuntimeBeforeTheStreamIsHarmless) {
   // The stream keeps the runtime that it needs.
   auto runtime = Runtime::create();
-  std::optional<Engine> engine(Engine({.adapter = fake({{fake_text("a"), fake_delay(milliseconds(1)), fake_text("b")}}),
-                                       .runtime = runtime}));
+  std::optional<Engine> engine(
+      Engine({.adapter = fake({{fake_text("a"), fake_delay(milliseconds(1)), fake_text("b")}}), .runtime = runtime}));
   EventStream events = stream(*engine, {user("hi")});
   events.next();
   runtime.reset();

@@ -1,6 +1,4 @@
 // The folded form of every function equals the fold of its stream, on random scripts, tools and options.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <limits>
@@ -14,7 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "allm/allm.hpp"
+
 #include "tests/generators.hpp"
 
 namespace allm {
@@ -35,8 +36,8 @@ void keep(ToolCompletion done) {
 
 // One tool of every kind. What each does depends on its arguments alone, so that two runs do the same.
 const std::vector<Tool>& all_tools() {
-  static const Json checked = Json::parse(
-      R"({"type":"object","properties":{"n":{"type":"integer","maximum":3}},"required":["n"]})");
+  static const Json checked =
+      Json::parse(R"({"type":"object","properties":{"n":{"type":"integer","maximum":3}},"required":["n"]})");
   static const auto* const tools = new std::vector<Tool>{
       {.name = "echo", .handler = [](const Json& arguments) { return ok(arguments); }},
       {.name = "text", .handler = [](const Json&) { return ok("täxt"); }},
@@ -45,8 +46,7 @@ const std::vector<Tool>& all_tools() {
       {.name = "reserved", .handler = [](const Json&) { return halt("completed"); }},
       {.name = "asks", .handler = [](const Json&) { return ask_user("who?", {{"choices", {"a", "b"}}}); }},
       {.name = "throws", .handler = [](const Json&) -> ToolOutcome { throw std::runtime_error("thrown"); }},
-      {.name = "unwritable",
-       .handler = [](const Json&) { return ok(std::numeric_limits<double>::quiet_NaN()); }},
+      {.name = "unwritable", .handler = [](const Json&) { return ok(std::numeric_limits<double>::quiet_NaN()); }},
       {.name = "later", .handler = [](const Json& arguments, ToolCompletion done) { done(ok(arguments)); }},
       {.name = "elsewhere",
        .handler =
@@ -244,12 +244,11 @@ class Maker {
             [](const ToolCall&, const ToolFailure&) { return ToolErrorDecision::continue_with("instead"); });
         break;
       case 2:
-        made.on_tool_error =
-            ToolErrorFunction([](const ToolCall& call, const ToolFailure&) -> ToolErrorDecision {
-              if (call.id == "c1") return ToolErrorDecision::halt();
-              if (call.id == "c2") throw std::runtime_error("policy");
-              return {};
-            });
+        made.on_tool_error = ToolErrorFunction([](const ToolCall& call, const ToolFailure&) -> ToolErrorDecision {
+          if (call.id == "c1") return ToolErrorDecision::halt();
+          if (call.id == "c2") throw std::runtime_error("policy");
+          return {};
+        });
         break;
       default:
         break;

@@ -1,14 +1,15 @@
 // Handlers that never return: every call still gets its result, the run goes on, and the process ends cleanly while
 // they are blocked for good. A program of its own: the threads stay until the process is gone.
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <semaphore>
 #include <string>
 
+#include <gtest/gtest.h>
+
 #include "allm/allm.hpp"
+
 #include "runtime/test_waits.hpp"
 
 namespace allm {

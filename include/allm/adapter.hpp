@@ -14,7 +14,7 @@ namespace allm {
 
 // One model call, fully resolved: options over request over engine over default.
 struct AdapterCall {
-  Request request = {};           // tools without handlers; compact ones in short form
+  Request request = {};                          // tools without handlers; compact ones in short form
   std::optional<ModelRef> model = std::nullopt;  // what to call; null if nobody named one
   std::string request_id = {};
   std::optional<std::string> session_id = std::nullopt;

@@ -12,12 +12,13 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 namespace allm {
 
@@ -60,9 +61,9 @@ struct AdapterError {
   };
   Reason reason = Reason::unknown;
   std::optional<std::string> provider = std::nullopt;
-  std::optional<int> status = std::nullopt;                     // HTTP status
-  std::optional<std::int64_t> retry_after_ms = std::nullopt;    // what the provider asked for
-  std::optional<std::string> request_id = std::nullopt;         // the provider's id of the call
+  std::optional<int> status = std::nullopt;                   // HTTP status
+  std::optional<std::int64_t> retry_after_ms = std::nullopt;  // what the provider asked for
+  std::optional<std::string> request_id = std::nullopt;       // the provider's id of the call
 };
 
 // A stream broke while it was being read.

@@ -71,7 +71,7 @@ struct PromptCache {
 struct Request {
   MessageList messages = {};
   std::optional<ModelRef> model = std::nullopt;
-  std::optional<double> temperature = std::nullopt;      // 0 to 2
+  std::optional<double> temperature = std::nullopt;       // 0 to 2
   std::optional<std::int64_t> max_tokens = std::nullopt;  // of the answer; positive
   std::optional<ResponseFormat> response_format = std::nullopt;
   std::vector<Tool> tools = {};

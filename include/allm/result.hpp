@@ -25,7 +25,7 @@ inline constexpr std::string_view cancelled = "cancelled";
 
 // One model call and the tools it led to.
 struct StepResult {
-  Thread thread = {};                      // after the step
+  Thread thread = {};  // after the step
   Response response = {};
   std::vector<Message> tool_results = {};  // tool messages in the order of the calls
   bool done = false;                       // nothing is left to run; "done?" in JSON

@@ -25,11 +25,11 @@ struct RuntimeOptions {
 };
 
 struct RuntimeStats {
-  std::size_t threads = 0;     // of the pool, set aside ones included
-  std::size_t running = 0;     // handlers running now, set aside ones included
-  std::size_t queued = 0;      // handlers waiting for a thread
-  std::size_t set_aside = 0;   // handlers running past their deadline or for a dropped run
-  std::uint64_t late = 0;      // handlers that returned after they had been set aside
+  std::size_t threads = 0;    // of the pool, set aside ones included
+  std::size_t running = 0;    // handlers running now, set aside ones included
+  std::size_t queued = 0;     // handlers waiting for a thread
+  std::size_t set_aside = 0;  // handlers running past their deadline or for a dropped run
+  std::uint64_t late = 0;     // handlers that returned after they had been set aside
 };
 
 // A timer. Destroying it cancels it; a callback that is running then is not waited for.

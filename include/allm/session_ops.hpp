@@ -33,13 +33,15 @@ struct SessionStep {
 };
 
 // Runs the loop on the session's thread as it is.
-Result<SessionTurn> session_start(const Engine& engine, Session session, const CallOptions& options = default_options());
+Result<SessionTurn> session_start(const Engine& engine, Session session,
+                                  const CallOptions& options = default_options());
 // Adds a user message (an answer, if a question is pending) and runs the loop.
 Result<SessionTurn> session_reply(const Engine& engine, Session session, Content reply,
                                   const CallOptions& options = default_options());
 // Adds the message, if there is one, and runs the loop.
 Result<SessionTurn> session_continue(const Engine& engine, Session session,
-                                     std::optional<Message> message = std::nullopt, const CallOptions& options = default_options());
+                                     std::optional<Message> message = std::nullopt,
+                                     const CallOptions& options = default_options());
 // Runs one step.
 Result<SessionStep> session_step(const Engine& engine, Session session, const CallOptions& options = default_options());
 
@@ -125,10 +127,14 @@ class SessionStream::Iterator {
   std::optional<Event> event_;
 };
 
-SessionStream session_stream_start(const Engine& engine, Session session, const CallOptions& options = default_options());
-SessionStream session_stream_reply(const Engine& engine, Session session, Content reply, const CallOptions& options = default_options());
+SessionStream session_stream_start(const Engine& engine, Session session,
+                                   const CallOptions& options = default_options());
+SessionStream session_stream_reply(const Engine& engine, Session session, Content reply,
+                                   const CallOptions& options = default_options());
 SessionStream session_stream_continue(const Engine& engine, Session session,
-                                      std::optional<Message> message = std::nullopt, const CallOptions& options = default_options());
-SessionStream session_stream_step(const Engine& engine, Session session, const CallOptions& options = default_options());
+                                      std::optional<Message> message = std::nullopt,
+                                      const CallOptions& options = default_options());
+SessionStream session_stream_step(const Engine& engine, Session session,
+                                  const CallOptions& options = default_options());
 
 }  // namespace allm

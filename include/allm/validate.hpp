@@ -17,7 +17,7 @@ Status validate(const Session& session);  // invalid_session
 //   ["hi", {"role": "assistant", "content": "hello"}, …]
 // A bare string is a user message. Everything wrong with any of them is reported at once, in the
 // paths and words of validate(Thread), under the given reason.
-Result<std::vector<Message>> messages_from_json(const Json& json,
-                                                ValidationError::Reason reason = ValidationError::Reason::invalid_thread);
+Result<std::vector<Message>> messages_from_json(
+    const Json& json, ValidationError::Reason reason = ValidationError::Reason::invalid_thread);
 
 }  // namespace allm

@@ -1,6 +1,4 @@
 // Adapters that do not keep to the protocol cost an error and never a hang, a crash or a wrong result.
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -9,6 +7,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "allm/chat.hpp"
 
@@ -69,15 +69,15 @@ TEST(AdapterProtocol, AStreamThatEndsWithinItsMessageBreaksIt) {
   EXPECT_EQ(result->halted_reason, "error");
   EXPECT_TRUE(malformed(result->error));
   EXPECT_EQ(result->final_response->output_text, "a");
-  EXPECT_EQ(tags_of(stream(rogue({kStarted}), {user("hi")})),
-            (std::vector{EventTag::message_started, EventTag::error, EventTag::step_completed,
-                         EventTag::chat_completed}));
+  EXPECT_EQ(
+      tags_of(stream(rogue({kStarted}), {user("hi")})),
+      (std::vector{EventTag::message_started, EventTag::error, EventTag::step_completed, EventTag::chat_completed}));
 }
 
 TEST(AdapterProtocol, NothingFollowsAnError) {
-  EXPECT_EQ(tags_of(stream(rogue({kStarted, ErrorEvent{kError}, TextDelta{.delta = "b"}, kCompleted}), {user("hi")})),
-            (std::vector{EventTag::message_started, EventTag::error, EventTag::step_completed,
-                         EventTag::chat_completed}));
+  EXPECT_EQ(
+      tags_of(stream(rogue({kStarted, ErrorEvent{kError}, TextDelta{.delta = "b"}, kCompleted}), {user("hi")})),
+      (std::vector{EventTag::message_started, EventTag::error, EventTag::step_completed, EventTag::chat_completed}));
 }
 
 TEST(AdapterProtocol, AMessageNeedNotSayThatItStarted) {
@@ -151,14 +151,13 @@ TEST(AdapterProtocol, WhatAnAdapterThrowsReachesTheCallerAndEndsTheStream) {
 }
 
 TEST(AdapterProtocol, AProvidersWordsReachTheResponse) {
-  const auto response =
-      generate(rogue({kStarted, MessageCompleted{.message = assistant("ab"),
-                                                 .finish_reason = FinishReason::stop,
-                                                 .request_id = "not ours",
-                                                 .id = "resp_1",
-                                                 .model = "m-2024",
-                                                 .raw_finish_reason = "end_turn"}}),
-               {.messages = {user("hi")}}, {.request_id = "ours"});
+  const auto response = generate(rogue({kStarted, MessageCompleted{.message = assistant("ab"),
+                                                                   .finish_reason = FinishReason::stop,
+                                                                   .request_id = "not ours",
+                                                                   .id = "resp_1",
+                                                                   .model = "m-2024",
+                                                                   .raw_finish_reason = "end_turn"}}),
+                                 {.messages = {user("hi")}}, {.request_id = "ours"});
   ASSERT_TRUE(response.has_value());
   EXPECT_EQ(response->request_id, "ours");
   EXPECT_EQ(response->id, "resp_1");

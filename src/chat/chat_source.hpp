@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "allm/stream.hpp"
+
 #include "chat/prepared_call.hpp"
 #include "chat/step_source.hpp"
 #include "engine/run.hpp"

@@ -1,14 +1,14 @@
 // The loop: what ends it, in which order, and what it leaves.
 #include "allm/chat.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "allm/fake.hpp"
 
@@ -44,7 +44,8 @@ std::vector<EventTag> tags_of(EventStream events) {
 }
 std::vector<std::string> texts_of(const Thread& thread) {
   std::vector<std::string> texts;
-  for (const Message& message : thread.messages) texts.push_back(std::string(to_string(message.role)) + ":" + message.text());
+  for (const Message& message : thread.messages)
+    texts.push_back(std::string(to_string(message.role)) + ":" + message.text());
   return texts;
 }
 bool always(const StepResult&) { return true; }
@@ -55,8 +56,8 @@ TEST(Chat, GoesOnWhileThereAreToolsToRun) {
   EXPECT_EQ(result.steps.size(), 3U);
   EXPECT_EQ(result.text(), "answer");
   EXPECT_EQ(result.metadata, Json::object());
-  EXPECT_EQ(texts_of(result.thread), (std::vector<std::string>{"user:hi", "assistant:", "tool:fine", "assistant:",
-                                                               "tool:fine", "assistant:answer"}));
+  EXPECT_EQ(texts_of(result.thread), (std::vector<std::string>{"user:hi", "assistant:", "tool:fine",
+                                                               "assistant:", "tool:fine", "assistant:answer"}));
   EXPECT_EQ(result.thread.messages[1].metadata, Json({{"finish_reason", "tool_calls"}}));
 }
 
@@ -67,7 +68,8 @@ TEST(Chat, EndsForTheFirstReasonInTheirOrder) {
     return run({std::move(script)}, options).halted_reason;
   };
   const CallOptions halting{.on_tool_error = ToolErrorAction::halt};
-  EXPECT_EQ(reason({call_of("a", "asks"), call_of("b", "bad"), call_of("c", "manual"), kRunTools}, halting), "ask_user");
+  EXPECT_EQ(reason({call_of("a", "asks"), call_of("b", "bad"), call_of("c", "manual"), kRunTools}, halting),
+            "ask_user");
   EXPECT_EQ(reason({call_of("a", "bad"), call_of("b", "asks"), call_of("c", "manual"), kRunTools}, halting),
             "tool_error");
   EXPECT_EQ(reason({call_of("a", "halts"), call_of("b", "asks"), kRunTools}), "own");
@@ -102,9 +104,8 @@ TEST(Chat, AppendsAQuestionToTheRunsThreadOnly) {
   EXPECT_EQ(result.pending_question, "who?");
   EXPECT_EQ(result.pending_tool_call_id, "a");
   EXPECT_EQ(result.metadata.at("ask_user_opts"), Json({{"choices", {"a"}}}));
-  EXPECT_EQ(texts_of(result.thread),
-            (std::vector<std::string>{"user:hi", "assistant:", "tool:<awaiting user response>", "tool:fine",
-                                      "assistant:who?"}));
+  EXPECT_EQ(texts_of(result.thread), (std::vector<std::string>{"user:hi", "assistant:", "tool:<awaiting user response>",
+                                                               "tool:fine", "assistant:who?"}));
   EXPECT_EQ(result.thread.messages.back().metadata, Json({{"ask_user", true}, {"tool_call_id", "a"}}));
   EXPECT_EQ(result.steps[0].thread.messages.size(), 4U);
 }
@@ -194,8 +195,7 @@ TEST(Chat, WhatHaltWhenThrowsReachesTheCallerAndEndsTheStream) {
   EXPECT_THROW((void)chat(engine_of({kGood, kAnswer}), {user("hi")}, options), std::logic_error);
   const auto adapter = fake({kGood, kAnswer});
   EventStream events = stream(Engine({.adapter = adapter, .tools = tools()}), {user("hi")}, options);
-  EXPECT_THROW(
-      while (events.next()) {}, std::logic_error);
+  EXPECT_THROW(while (events.next()){}, std::logic_error);
   EXPECT_FALSE(events.next().has_value());
   EXPECT_EQ(adapter->closed(), adapter->calls());
 }
@@ -209,8 +209,7 @@ TEST(Chat, WhatOnEventThrowsReachesTheCallerAndEndsTheStream) {
     };
     EXPECT_THROW((void)chat(engine_of({kGood, kAnswer}), {user("hi")}, options), std::logic_error);
     EventStream events = stream(engine_of({kGood, kAnswer}), {user("hi")}, options);
-    EXPECT_THROW(
-        while (events.next()) {}, std::logic_error);
+    EXPECT_THROW(while (events.next()){}, std::logic_error);
     EXPECT_FALSE(events.next().has_value());
   }
 }
@@ -219,7 +218,8 @@ TEST(Chat, OnEventSeesEverythingThatTheFiltersHide) {
   std::vector<EventTag> seen;
   CallOptions options{.emit_text_deltas = false, .emit_tool_deltas = false};
   options.on_event = [&](const Event& event) { seen.push_back(event.tag()); };
-  const FakeScript script = {{fake_text("a"), FakeToolCallDelta{"c", "{}"}, FakeRawChunk{1}, fake_finish(FinishReason::stop)}};
+  const FakeScript script = {
+      {fake_text("a"), FakeToolCallDelta{"c", "{}"}, FakeRawChunk{1}, fake_finish(FinishReason::stop)}};
   EXPECT_EQ(tags_of(stream(engine_of(script), {user("hi")}, options)),
             (std::vector{EventTag::message_started, EventTag::text_completed, EventTag::message_completed,
                          EventTag::step_completed, EventTag::chat_completed}));

@@ -1,10 +1,10 @@
 #include "allm/collector.hpp"
 
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace allm {
 namespace {
@@ -94,8 +94,8 @@ TEST(Collector, AnErrorAfterTheMessageFailsTheStep) {
 }
 
 TEST(Collector, ADroppedRunHasItsFinishedSteps) {
-  const auto chat = fold({kStarted, completed(FinishReason::tool_calls), step_of("one"), kStarted, delta("tw")})
-                        .chat_result();
+  const auto chat =
+      fold({kStarted, completed(FinishReason::tool_calls), step_of("one"), kStarted, delta("tw")}).chat_result();
   ASSERT_TRUE(chat.has_value());
   EXPECT_EQ(chat->halted_reason, "cancelled");
   ASSERT_EQ(chat->steps.size(), 1U);

@@ -10,8 +10,7 @@ namespace {
 
 ChatResult merge(const ChatResult& first, ChatResult second) {
   std::vector<StepResult> steps = first.steps;
-  steps.insert(steps.end(), std::make_move_iterator(second.steps.begin()),
-               std::make_move_iterator(second.steps.end()));
+  steps.insert(steps.end(), std::make_move_iterator(second.steps.begin()), std::make_move_iterator(second.steps.end()));
   second.steps = std::move(steps);
   Usage usage = first.usage;
   usage += second.usage;
@@ -33,8 +32,8 @@ Poll FinalizeSource::poll(const Waker& waker) {
         done_ = true;
         return polled;
       }
-      return complete(*first_, {{"pass_1_halted", first_->halted_reason},
-                                {"pass_2_error", to_json_value(*pass_->failure())}});
+      return complete(*first_,
+                      {{"pass_1_halted", first_->halted_reason}, {"pass_2_error", to_json_value(*pass_->failure())}});
     }
     const auto* completed = polled.event().get_if<ChatCompleted>();
     if (completed == nullptr) return polled;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "allm/stream.hpp"
+
 #include "chat/chat_source.hpp"
 #include "engine/run.hpp"
 

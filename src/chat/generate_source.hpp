@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "allm/stream.hpp"
+
 #include "chat/prepared_call.hpp"
 #include "engine/model_call.hpp"
 #include "engine/run.hpp"

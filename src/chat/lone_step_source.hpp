@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "allm/stream.hpp"
+
 #include "chat/prepared_call.hpp"
 #include "chat/step_source.hpp"
 

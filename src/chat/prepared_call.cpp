@@ -15,9 +15,9 @@ namespace allm {
 namespace {
 
 // Options that an adapter reads by name and that are no part of what the model is asked.
-constexpr std::array<std::string_view, 9> kAdapterOnly = {
-    "reasoning_effort", "reasoning_summary", "verbosity",    "receive_timeout", "request_timeout",
-    "pool_timeout",     "stream_timeout",    "retry_policy", "api_key"};
+constexpr std::array<std::string_view, 9> kAdapterOnly = {"reasoning_effort", "reasoning_summary", "verbosity",
+                                                          "receive_timeout",  "request_timeout",   "pool_timeout",
+                                                          "stream_timeout",   "retry_policy",      "api_key"};
 
 bool is_adapter_only(std::string_view name) {
   return std::find(kAdapterOnly.begin(), kAdapterOnly.end(), name) != kAdapterOnly.end();
@@ -48,9 +48,8 @@ bool forbids(const Json& capabilities, const char* capability) {
 bool has_image(const MessageList& messages) {
   return std::any_of(messages.begin(), messages.end(), [](const Message& message) {
     const auto* parts = std::get_if<std::vector<Part>>(&message.content);
-    return parts != nullptr && std::any_of(parts->begin(), parts->end(), [](const Part& part) {
-             return std::holds_alternative<ImagePart>(part);
-           });
+    return parts != nullptr && std::any_of(parts->begin(), parts->end(),
+                                           [](const Part& part) { return std::holds_alternative<ImagePart>(part); });
   });
 }
 
@@ -119,9 +118,9 @@ Status PreparedCall::check_schemas() const {
     problems += (problems.empty() ? "" : "; ") + ("tool '" + tools[i].name + "': ") + schema->error().message();
   }
   if (errors.empty()) return {};
-  return std::unexpected(Error(ValidationError{ValidationError::Reason::invalid_request, std::move(errors)},
-                               "invalid request: " + problems +
-                                   "; mend the schema, or set validate_arguments = false on the tool"));
+  return std::unexpected(
+      Error(ValidationError{ValidationError::Reason::invalid_request, std::move(errors)},
+            "invalid request: " + problems + "; mend the schema, or set validate_arguments = false on the tool"));
 }
 
 Status PreparedCall::check_capabilities() const {

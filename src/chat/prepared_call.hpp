@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "allm/adapter.hpp"
+
 #include "data/validate.hpp"
 #include "engine/run.hpp"
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "allm/stream.hpp"
+
 #include "engine/span.hpp"
 
 namespace allm {

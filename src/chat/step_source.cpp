@@ -11,9 +11,9 @@ namespace {
 
 // The answer to a manual call whose turn was ended by another call.
 std::string not_run_content(const Run& run, const ToolCall& call) {
-  const ToolFailure failure{Error(
-      ToolError{.reason = ToolError::Reason::not_run, .tool_name = call.name, .tool_call_id = call.id},
-      "tool '" + call.name + "' was not run: another call ended the turn")};
+  const ToolFailure failure{
+      Error(ToolError{.reason = ToolError::Reason::not_run, .tool_name = call.name, .tool_call_id = call.id},
+            "tool '" + call.name + "' was not run: another call ended the turn")};
   return failure_content(run, failure);
 }
 
@@ -92,8 +92,7 @@ void StepSource::append_assistant(bool with_calls) {
   const Response& response = step_->response;
   Message message = assistant(*response.output_text);
   if (response.message) message.metadata = response.message->metadata;
-  message.metadata["finish_reason"] =
-      response.finish_reason ? Json(to_string(*response.finish_reason)) : Json(nullptr);
+  message.metadata["finish_reason"] = response.finish_reason ? Json(to_string(*response.finish_reason)) : Json(nullptr);
   if (with_calls) message.tool_calls = response.tool_calls;
   step_->thread.messages.push_back(std::move(message));
 }

@@ -8,6 +8,7 @@
 
 #include "allm/collector.hpp"
 #include "allm/stream.hpp"
+
 #include "chat/prepared_call.hpp"
 #include "engine/model_call.hpp"
 #include "engine/run.hpp"
@@ -52,7 +53,7 @@ class StepSource : public EventSource {
   std::optional<ModelCall> model_;
   std::unique_ptr<ToolBatchSource> batch_;
   std::shared_ptr<StepResult> step_;
-  std::vector<bool> is_manual_;        // by call
+  std::vector<bool> is_manual_;  // by call
   std::size_t next_not_run_ = 0;
   std::optional<Error> failure_;
 };

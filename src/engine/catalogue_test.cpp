@@ -1,10 +1,10 @@
 // What the catalogue knows: capabilities that a request needs, and what a call costs.
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "allm/chat.hpp"
 #include "allm/fake.hpp"
@@ -58,8 +58,8 @@ TEST(Capabilities, ThatNobodyForbidsAreThere) {
   for (const char* id : {"able", "half", "unheard_of"}) {
     EXPECT_TRUE(lacking(chat(engine_for(id).with_tools({{.name = "t"}}), {kPicture}, options)).empty()) << id;
   }
-  EXPECT_TRUE(lacking(chat(engine_for("plain"), {user("hi")}, {.response_format = ResponseFormat::json_object()}))
-                  .empty());
+  EXPECT_TRUE(
+      lacking(chat(engine_for("plain"), {user("hi")}, {.response_format = ResponseFormat::json_object()})).empty());
 }
 
 TEST(Capabilities, AreThoseOfTheModelThatIsCalled) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "allm/response.hpp"
+
 #include "engine/run.hpp"
 
 namespace allm {

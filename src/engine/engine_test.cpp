@@ -1,10 +1,10 @@
 #include "allm/engine.hpp"
 
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <set>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "engine/request_id.hpp"
 #include "engine/tool_set.hpp"

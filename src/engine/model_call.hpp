@@ -7,6 +7,7 @@
 #include <string>
 
 #include "allm/adapter.hpp"
+
 #include "engine/run.hpp"
 #include "engine/span.hpp"
 #include "runtime/alarm.hpp"

@@ -28,8 +28,8 @@ class ObservedSource : public EventSource {
   bool text_deltas_;
   bool tool_deltas_;
   bool raw_chunks_;
-  std::string dropped_text_;     // of the message so far, where its deltas are dropped
-  std::optional<Event> held_;    // follows what was put before it
+  std::string dropped_text_;   // of the message so far, where its deltas are dropped
+  std::optional<Event> held_;  // follows what was put before it
 };
 
 // A stream of the source's events as the options want them.

@@ -130,9 +130,7 @@ OptionRead read_option(std::string_view name, const Json& value, CallOptions& op
   CallOptions scratch;
   // A null still has to be an option that exists.
   CallOptions& target = value.is_null() ? scratch : options;
-  const auto taken = [&value](bool fits) {
-    return fits || value.is_null() ? OptionRead::taken : OptionRead::invalid;
-  };
+  const auto taken = [&value](bool fits) { return fits || value.is_null() ? OptionRead::taken : OptionRead::invalid; };
   if (name == "mode") return taken(read_mode(value, target, problem));
   if (name == "max_turns") return taken(read_integer(value, target.max_turns, problem));
   if (name == "tool_timeout_ms") return taken(read_timeout(value, target, problem));
@@ -177,9 +175,8 @@ ParamDefaults read_params(const Json& params) {
   }
   for (const auto& [name, value] : params.items()) {
     std::string problem;
-    const OptionRead read = is_filter(name)
-                                ? OptionRead::taken
-                                : read_option(name, value, defaults.options, defaults.issues, problem);
+    const OptionRead read =
+        is_filter(name) ? OptionRead::taken : read_option(name, value, defaults.options, defaults.issues, problem);
     if (read == OptionRead::unknown) defaults.provider[name] = value;
     if (read == OptionRead::invalid) {
       if (defaults.problem.empty()) defaults.problem = name + " " + problem;

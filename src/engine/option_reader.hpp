@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "allm/options.hpp"
+
 #include "data/validate.hpp"
 
 namespace allm {
@@ -23,9 +24,9 @@ OptionRead read_option(std::string_view name, const Json& value, CallOptions& op
 struct ParamDefaults {
   CallOptions options;
   RequestIssues issues;
-  Json provider = Json::object();     // what goes to the provider
-  std::vector<FieldError> errors;     // params with values they cannot have
-  std::string problem;                // the first of them in words
+  Json provider = Json::object();  // what goes to the provider
+  std::vector<FieldError> errors;  // params with values they cannot have
+  std::string problem;             // the first of them in words
 };
 ParamDefaults read_params(const Json& params);
 

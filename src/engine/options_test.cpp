@@ -1,12 +1,13 @@
 // Options: call over request over the engine's params over the default.
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "allm/chat.hpp"
 #include "allm/fake.hpp"
+
 #include "engine/run.hpp"
 
 namespace allm {
@@ -29,7 +30,7 @@ Run resolved(const Json& params, CallOptions options) {
 }
 
 TEST(LoopOptions, HaveTheirDefaults) {
-  const Run run = resolved(Json::object(), {});
+  const allm::Run run = resolved(Json::object(), {});
   EXPECT_EQ(run.mode, Mode::automatic);
   EXPECT_EQ(run.max_turns, 8);
   EXPECT_EQ(run.tool_timeout, milliseconds(30'000));
@@ -37,7 +38,8 @@ TEST(LoopOptions, HaveTheirDefaults) {
   EXPECT_EQ(std::get<ToolErrorAction>(run.on_tool_error), ToolErrorAction::tell_model);
   EXPECT_EQ(run.on_unknown_tool, OnUnknownTool::error);
   EXPECT_FALSE(run.structured_finalize);
-  EXPECT_EQ(run.nudge, "Give your final answer now, in the requested format.");
+  EXPECT_EQ(resolved(Json::object(), {.structured_finalize = true}).nudge,
+            "Give your final answer now, in the requested format.");
   EXPECT_EQ(*run.context, Json::object());
   EXPECT_EQ(run.request_id.size(), 22U);
   EXPECT_FALSE(run.options.session_id.has_value());
@@ -48,7 +50,7 @@ const Json kParams = Json::parse(R"({"mode":"manual","max_turns":3,"tool_timeout
   "context":{"from":"params"},"session_id":"ps","request_id":"pr","model":"pm"})");
 
 TEST(LoopOptions, ComeFromTheEnginesParams) {
-  const Run run = resolved(kParams, {});
+  const allm::Run run = resolved(kParams, {});
   EXPECT_EQ(run.mode, Mode::manual);
   EXPECT_EQ(run.max_turns, 3);
   EXPECT_EQ(run.tool_timeout, milliseconds(50));
@@ -64,26 +66,26 @@ TEST(LoopOptions, ComeFromTheEnginesParams) {
 }
 
 TEST(LoopOptions, OfTheCallBeatTheParams) {
-  const Run run = resolved(kParams, {.model = "cm",
-                                     .mode = Mode::automatic,
-                                     .max_turns = 5,
-                                     .structured_finalize = false,
-                                     .structured_finalize_nudge = "",
-                                     .tool_timeout = milliseconds(60),
-                                     .max_concurrency = 7,
-                                     .on_tool_error = ToolErrorAction::tell_model,
-                                     .on_unknown_tool = OnUnknownTool::error,
-                                     .context = Json({{"from", "call"}}),
-                                     .session_id = "cs",
-                                     .request_id = "cr"});
+  const allm::Run run = resolved(kParams, {.model = "cm",
+                                           .mode = Mode::automatic,
+                                           .max_turns = 5,
+                                           .structured_finalize = true,
+                                           .structured_finalize_nudge = "",
+                                           .tool_timeout = milliseconds(60),
+                                           .max_concurrency = 7,
+                                           .on_tool_error = ToolErrorAction::tell_model,
+                                           .on_unknown_tool = OnUnknownTool::error,
+                                           .context = Json({{"from", "call"}}),
+                                           .session_id = "cs",
+                                           .request_id = "cr"});
   EXPECT_EQ(run.mode, Mode::automatic);
   EXPECT_EQ(run.max_turns, 5);
   EXPECT_EQ(run.tool_timeout, milliseconds(60));
   EXPECT_EQ(run.max_concurrency, 7);
   EXPECT_EQ(std::get<ToolErrorAction>(run.on_tool_error), ToolErrorAction::tell_model);
   EXPECT_EQ(run.on_unknown_tool, OnUnknownTool::error);
-  EXPECT_FALSE(run.structured_finalize);
   EXPECT_EQ(run.nudge, "");
+  EXPECT_FALSE(resolved(kParams, {.structured_finalize = false}).structured_finalize);
   EXPECT_EQ(*run.context, Json({{"from", "call"}}));
   EXPECT_EQ(run.options.session_id, "cs");
   EXPECT_EQ(run.request_id, "cr");
@@ -91,13 +93,14 @@ TEST(LoopOptions, OfTheCallBeatTheParams) {
 }
 
 TEST(LoopOptions, NullInTheParamsIsNone) {
-  const Run run = resolved({{"max_turns", nullptr}, {"mode", nullptr}, {"temperature", nullptr}}, {});
+  const allm::Run run = resolved({{"max_turns", nullptr}, {"mode", nullptr}, {"temperature", nullptr}}, {});
   EXPECT_EQ(run.max_turns, 8);
   EXPECT_EQ(run.mode, Mode::automatic);
 }
 
 TEST(LoopOptions, FiltersInTheParamsAreIgnored) {
-  const Run run = resolved({{"emit_text_deltas", false}, {"emit_tool_deltas", "x"}, {"include_raw_chunks", true}}, {});
+  const allm::Run run =
+      resolved({{"emit_text_deltas", false}, {"emit_tool_deltas", "x"}, {"include_raw_chunks", true}}, {});
   EXPECT_TRUE(run.options.emit_text_deltas);
   EXPECT_TRUE(run.options.emit_tool_deltas);
   EXPECT_FALSE(run.options.include_raw_chunks);
@@ -113,11 +116,11 @@ TEST(LoopOptions, ThatAreWrongAreAllNamed) {
                                 .context = Json("text")});
   ASSERT_FALSE(run.has_value());
   EXPECT_TRUE(run.error().is<ValidationError>(ValidationError::Reason::invalid_option));
-  EXPECT_EQ(fields_of(run.error()),
-            (std::vector<std::string>{"max_turns:invalid_value", "tool_timeout:invalid_value",
-                                      "max_concurrency:invalid_value", "on_tool_error:invalid_value",
-                                      "context:invalid_value", "params:invalid_value", "mode:invalid_value",
-                                      "max_concurrency:invalid_value"}));
+  EXPECT_EQ(
+      fields_of(run.error()),
+      (std::vector<std::string>{"max_turns:invalid_value", "tool_timeout:invalid_value",
+                                "max_concurrency:invalid_value", "on_tool_error:invalid_value", "context:invalid_value",
+                                "params:invalid_value", "mode:invalid_value", "max_concurrency:invalid_value"}));
 }
 
 TEST(LoopOptions, OfTheWrongTypeInTheParamsFailEveryCall) {
@@ -220,9 +223,10 @@ TEST(RequestOptions, PromptCacheTakesTheSessionsIdForItsKey) {
 }
 
 TEST(RequestOptions, OfTheWrongTypeInTheParamsAreTheRequestsErrors) {
-  const Engine engine({.adapter = fake({{fake_text("hi")}}),
-                       .params = {{"temperature", "hot"}, {"max_tokens", 1.5}, {"response_format", 3},
-                                  {"prompt_cache", {{"key", ""}}}}});
+  const Engine engine(
+      {.adapter = fake({{fake_text("hi")}}),
+       .params = {
+           {"temperature", "hot"}, {"max_tokens", 1.5}, {"response_format", 3}, {"prompt_cache", {{"key", ""}}}}});
   const auto response = generate(engine, {.messages = {user("hi")}});
   ASSERT_FALSE(response.has_value());
   EXPECT_TRUE(response.error().is<ValidationError>(ValidationError::Reason::invalid_request));
@@ -233,14 +237,13 @@ TEST(RequestOptions, OfTheWrongTypeInTheParamsAreTheRequestsErrors) {
 
 TEST(RequestOptions, ToolsWithABrokenSchemaAreNamedBeforeTheModelIsAsked) {
   const auto adapter = fake({{fake_text("hi")}});
-  const Engine engine({.adapter = adapter,
-                       .tools = {{.name = "fine"}, {.name = "broken", .schema = {{"type", 7}}}}});
+  const Engine engine({.adapter = adapter, .tools = {{.name = "fine"}, {.name = "broken", .schema = {{"type", 7}}}}});
   const auto result = chat(engine, {user("hi")});
   ASSERT_FALSE(result.has_value());
   EXPECT_EQ(fields_of(result.error()), std::vector<std::string>{"tools[1].schema:invalid_schema"});
   EXPECT_EQ(adapter->calls(), 0U);
-  const Engine unchecked({.adapter = adapter,
-                          .tools = {{.name = "broken", .schema = {{"type", 7}}, .validate_arguments = false}}});
+  const Engine unchecked(
+      {.adapter = adapter, .tools = {{.name = "broken", .schema = {{"type", 7}}, .validate_arguments = false}}});
   EXPECT_TRUE(chat(unchecked, {user("hi")}).has_value());
 }
 

@@ -1,15 +1,14 @@
 #include "engine/request_id.hpp"
 
-#include <pthread.h>
-#include <sys/random.h>
-
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <pthread.h>
 #include <random>
 #include <string_view>
+#include <sys/random.h>
 
 #include "data/base64.hpp"
 

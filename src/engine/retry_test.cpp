@@ -1,12 +1,12 @@
 // When a failed model call is tried again.
-#include <gtest/gtest.h>
-
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "allm/chat.hpp"
 #include "allm/fake.hpp"
@@ -25,8 +25,8 @@ RetryPolicy quick(int attempts = 3) {
   return {.max_attempts = attempts, .base_delay = milliseconds(1), .jitter = milliseconds(0)};
 }
 
-struct Setup {
-  Setup(FakeScript script, RetryPolicy policy)
+struct Rig {
+  Rig(FakeScript script, RetryPolicy policy)
       : adapter(fake(std::move(script))),
         telemetry(std::make_shared<CollectingTelemetry>()),
         engine({.adapter = adapter, .retry = std::move(policy), .telemetry = telemetry}) {}
@@ -44,14 +44,14 @@ struct Setup {
 
 TEST(Retry, TriesAgainWhatMayPass) {
   for (const Reason reason : {Reason::rate_limited, Reason::provider_unavailable, Reason::timeout}) {
-    const Setup setup({refused(reason), refused(reason), kAnswer}, quick());
-    const auto result = chat(setup.engine, {user("hi")});
+    const Rig rig({refused(reason), refused(reason), kAnswer}, quick());
+    const auto result = chat(rig.engine, {user("hi")});
     ASSERT_TRUE(result.has_value()) << to_string(reason);
     EXPECT_EQ(result->text(), "here");
-    EXPECT_EQ(setup.adapter->calls(), 3U);
+    EXPECT_EQ(rig.adapter->calls(), 3U);
     const std::string name(to_string(reason));
-    EXPECT_EQ(setup.retries(), (std::vector<Json>{{{"attempt", 1}, {"delay_ms", 1}, {"reason", name}},
-                                                  {{"attempt", 2}, {"delay_ms", 2}, {"reason", name}}}));
+    EXPECT_EQ(rig.retries(), (std::vector<Json>{{{"attempt", 1}, {"delay_ms", 1}, {"reason", name}},
+                                                {{"attempt", 2}, {"delay_ms", 2}, {"reason", name}}}));
   }
 }
 
@@ -59,55 +59,55 @@ TEST(Retry, DoesNotTryAgainWhatIsHopeless) {
   for (const Reason reason : {Reason::authentication_failed, Reason::invalid_request, Reason::context_length_exceeded,
                               Reason::content_filter, Reason::network_error, Reason::malformed_response,
                               Reason::unsupported_feature, Reason::no_scripted_response, Reason::unknown}) {
-    const Setup setup({refused(reason), kAnswer}, quick());
-    const auto result = chat(setup.engine, {user("hi")});
+    const Rig rig({refused(reason), kAnswer}, quick());
+    const auto result = chat(rig.engine, {user("hi")});
     ASSERT_FALSE(result.has_value()) << to_string(reason);
     EXPECT_TRUE(result.error().is<AdapterError>(reason));
-    EXPECT_EQ(setup.adapter->calls(), 1U);
+    EXPECT_EQ(rig.adapter->calls(), 1U);
   }
 }
 
 TEST(Retry, GivesUpAfterTheLastAttempt) {
-  const Setup setup({refused(Reason::timeout), refused(Reason::rate_limited), kAnswer}, quick(2));
-  const auto result = chat(setup.engine, {user("hi")});
+  const Rig rig({refused(Reason::timeout), refused(Reason::rate_limited), kAnswer}, quick(2));
+  const auto result = chat(rig.engine, {user("hi")});
   ASSERT_FALSE(result.has_value());
   EXPECT_TRUE(result.error().is<AdapterError>(Reason::rate_limited)) << "the last error";
-  EXPECT_EQ(setup.adapter->calls(), 2U);
+  EXPECT_EQ(rig.adapter->calls(), 2U);
 }
 
 TEST(Retry, CanBeOff) {
   for (RetryPolicy policy : {RetryPolicy::off(), quick(0), quick(1)}) {
-    const Setup setup({refused(Reason::rate_limited), kAnswer}, std::move(policy));
-    EXPECT_FALSE(generate(setup.engine, {.messages = {user("hi")}}).has_value());
-    EXPECT_EQ(setup.adapter->calls(), 1U);
+    const Rig rig({refused(Reason::rate_limited), kAnswer}, std::move(policy));
+    EXPECT_FALSE(generate(rig.engine, {.messages = {user("hi")}}).has_value());
+    EXPECT_EQ(rig.adapter->calls(), 1U);
   }
 }
 
 TEST(Retry, FollowsThePolicysOwnReasons) {
   RetryPolicy policy = quick();
   policy.retry_on = {Reason::network_error};
-  const Setup setup({refused(Reason::network_error), refused(Reason::rate_limited), kAnswer}, policy);
-  const auto result = chat(setup.engine, {user("hi")});
+  const Rig rig({refused(Reason::network_error), refused(Reason::rate_limited), kAnswer}, policy);
+  const auto result = chat(rig.engine, {user("hi")});
   ASSERT_FALSE(result.has_value());
   EXPECT_TRUE(result.error().is<AdapterError>(Reason::rate_limited));
 }
 
 TEST(Retry, EndsWithTheFirstEventThatWasDelivered) {
-  const Setup setup({{fake_text("par"), fake_error(Reason::rate_limited)}, kAnswer}, quick());
-  const auto response = generate(setup.engine, {.messages = {user("hi")}});
+  const Rig rig({{fake_text("par"), fake_error(Reason::rate_limited)}, kAnswer}, quick());
+  const auto response = generate(rig.engine, {.messages = {user("hi")}});
   ASSERT_TRUE(response.has_value());
   EXPECT_EQ(response->finish_reason, FinishReason::error);
   EXPECT_EQ(response->output_text, "par");
   ASSERT_TRUE(response->error.has_value());
   EXPECT_TRUE(response->error->is<AdapterError>(Reason::rate_limited));
-  EXPECT_EQ(setup.adapter->calls(), 1U);
+  EXPECT_EQ(rig.adapter->calls(), 1U);
 }
 
 TEST(Retry, GoesForEachCallOfARunAnew) {
   const FakeCallScript calls = {fake_tool_call("c0", "t"), fake_finish(FinishReason::tool_calls)};
-  Setup setup({refused(Reason::timeout), calls, refused(Reason::timeout), refused(Reason::timeout), kAnswer}, quick());
-  const auto result = chat(setup.engine.with_tools({{.name = "t", .handler = [](const Json&) { return ok(1); }}}),
-                           {user("hi")});
+  Rig rig({refused(Reason::timeout), calls, refused(Reason::timeout), refused(Reason::timeout), kAnswer}, quick());
+  const auto result =
+      chat(rig.engine.with_tools({{.name = "t", .handler = [](const Json&) { return ok(1); }}}), {user("hi")});
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->text(), "here");
   EXPECT_EQ(result->steps.size(), 2U);
@@ -145,11 +145,11 @@ TEST(Retry, AnErrorBeforeTheMessageIsTheCallsFailure) {
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->text(), "here");
   EXPECT_EQ(adapter->opened(), 3);
-  EXPECT_FALSE(chat(Engine({.adapter = std::make_shared<FailingFirst>(
-                                Error(AdapterError{.reason = Reason::timeout}), 3),
-                            .retry = quick()}),
-                    {user("hi")})
-                   .has_value());
+  EXPECT_FALSE(
+      chat(Engine({.adapter = std::make_shared<FailingFirst>(Error(AdapterError{.reason = Reason::timeout}), 3),
+                   .retry = quick()}),
+           {user("hi")})
+          .has_value());
 }
 
 TEST(Retry, OtherKindsOfErrorsAreNotTriedAgain) {
@@ -166,12 +166,12 @@ std::int64_t announced_delay(RetryPolicy policy, std::optional<std::int64_t> ret
         {FakePreflightError{Error(AdapterError{.reason = Reason::rate_limited, .retry_after_ms = retry_after_ms})}});
   }
   script.push_back(kAnswer);
-  const Setup setup(std::move(script), std::move(policy));
-  EventStream events = stream(setup.engine, {user("hi")});
-  while (setup.retries().size() < static_cast<std::size_t>(failures)) {
+  const Rig rig(std::move(script), std::move(policy));
+  EventStream events = stream(rig.engine, {user("hi")});
+  while (rig.retries().size() < static_cast<std::size_t>(failures)) {
     (void)events.next(std::chrono::steady_clock::now() + milliseconds(1));
   }
-  return setup.retries().back().at("delay_ms").get<std::int64_t>();
+  return rig.retries().back().at("delay_ms").get<std::int64_t>();
 }
 
 TEST(Retry, WaitsAsLongAsTheProviderAsks) {
@@ -187,8 +187,8 @@ TEST(Retry, WaitsAsLongAsTheProviderAsks) {
 }
 
 TEST(Retry, WaitsTwiceAsLongEachTimeUpToTheMost) {
-  const RetryPolicy policy{.max_attempts = 9, .base_delay = milliseconds(1), .max_delay = milliseconds(6),
-                           .jitter = milliseconds(0)};
+  const RetryPolicy policy{
+      .max_attempts = 9, .base_delay = milliseconds(1), .max_delay = milliseconds(6), .jitter = milliseconds(0)};
   EXPECT_EQ(announced_delay(policy, std::nullopt, 1), 1);
   EXPECT_EQ(announced_delay(policy, std::nullopt, 2), 2);
   EXPECT_EQ(announced_delay(policy, std::nullopt, 3), 4);
@@ -206,11 +206,11 @@ TEST(Retry, AddsJitterWithinItsLimit) {
 }
 
 TEST(Retry, DoesNotBlockTheConsumerWhileItWaits) {
-  const Setup setup({refused(Reason::timeout), kAnswer}, {.base_delay = hours(1)});
-  EventStream events = stream(setup.engine, {user("hi")});
+  const Rig rig({refused(Reason::timeout), kAnswer}, {.base_delay = hours(1)});
+  EventStream events = stream(rig.engine, {user("hi")});
   EXPECT_TRUE(events.try_next().is_pending());
   EXPECT_TRUE(events.try_next().is_pending());
-  EXPECT_EQ(setup.adapter->calls(), 1U);
+  EXPECT_EQ(rig.adapter->calls(), 1U);
 }
 
 }  // namespace

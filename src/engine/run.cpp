@@ -101,8 +101,7 @@ Result<std::shared_ptr<const Run>> resolve_run(const Engine& engine, CallOptions
   run->executor = options.tool_executor ? options.tool_executor : impl.options.tool_executor;
   run->encoder = options.tool_result_encoder ? options.tool_result_encoder : impl.options.tool_result_encoder;
   run->telemetry = impl.options.telemetry.get();
-  run->request_id =
-      options.request_id && !options.request_id->empty() ? *options.request_id : make_request_id();
+  run->request_id = options.request_id && !options.request_id->empty() ? *options.request_id : make_request_id();
   if (is_nonempty_object(options.context)) {
     run->context = std::make_shared<const Json>(*options.context);
   } else if (impl.options.context.is_object() && !impl.options.context.empty()) {

@@ -10,6 +10,7 @@
 
 #include "allm/engine.hpp"
 #include "allm/options.hpp"
+
 #include "engine/tool_set.hpp"
 
 namespace allm {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "allm/telemetry.hpp"
+
 #include "engine/run.hpp"
 
 namespace allm {

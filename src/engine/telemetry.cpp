@@ -1,32 +1,43 @@
 #include "allm/telemetry.hpp"
 
-#include <fmt/format.h>
-
 #include <iterator>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace allm {
 namespace {
 
 std::string_view to_string(SpanKind kind) {
   switch (kind) {
-    case SpanKind::generate: return "generate";
-    case SpanKind::stream: return "stream";
-    case SpanKind::step: return "step";
-    case SpanKind::chat: return "chat";
-    case SpanKind::tool: return "tool";
+    case SpanKind::generate:
+      return "generate";
+    case SpanKind::stream:
+      return "stream";
+    case SpanKind::step:
+      return "step";
+    case SpanKind::chat:
+      return "chat";
+    case SpanKind::tool:
+      return "tool";
   }
   return "unknown";
 }
 
 std::string_view to_string(SpanPhase phase) {
   switch (phase) {
-    case SpanPhase::start: return "start";
-    case SpanPhase::stop: return "stop";
-    case SpanPhase::exception: return "exception";
-    case SpanPhase::retry: return "retry";
-    case SpanPhase::progress: return "progress";
-    case SpanPhase::late: return "late";
+    case SpanPhase::start:
+      return "start";
+    case SpanPhase::stop:
+      return "stop";
+    case SpanPhase::exception:
+      return "exception";
+    case SpanPhase::retry:
+      return "retry";
+    case SpanPhase::progress:
+      return "progress";
+    case SpanPhase::late:
+      return "late";
   }
   return "unknown";
 }
@@ -64,14 +75,15 @@ void LogTelemetry::on_event(const TelemetryEvent& event) {
 }
 
 void CollectingTelemetry::on_event(const TelemetryEvent& event) {
-  Record record{.name = name_of(event),
-                .request_id = std::string(event.request_id),
-                .duration = event.duration,
-                .model = event.model != nullptr ? std::optional(*event.model) : std::nullopt,
-                .tool = event.tool_call != nullptr ? std::optional(event.tool_call->name) : std::nullopt,
-                .tool_call_id = event.tool_call != nullptr ? std::optional(event.tool_call->id) : std::nullopt,
-                .error_reason = event.error != nullptr ? std::optional(std::string(event.error->reason())) : std::nullopt,
-                .detail = event.detail != nullptr ? *event.detail : Json(nullptr)};
+  Record record{
+      .name = name_of(event),
+      .request_id = std::string(event.request_id),
+      .duration = event.duration,
+      .model = event.model != nullptr ? std::optional(*event.model) : std::nullopt,
+      .tool = event.tool_call != nullptr ? std::optional(event.tool_call->name) : std::nullopt,
+      .tool_call_id = event.tool_call != nullptr ? std::optional(event.tool_call->id) : std::nullopt,
+      .error_reason = event.error != nullptr ? std::optional(std::string(event.error->reason())) : std::nullopt,
+      .detail = event.detail != nullptr ? *event.detail : Json(nullptr)};
   const std::lock_guard lock(mutex_);
   records_.push_back(std::move(record));
 }

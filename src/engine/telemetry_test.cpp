@@ -1,7 +1,5 @@
 #include "allm/telemetry.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -11,9 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "allm/chat.hpp"
 #include "allm/fake.hpp"
 #include "allm/session_ops.hpp"
+
 #include "runtime/test_waits.hpp"
 
 namespace allm {
@@ -34,8 +35,8 @@ std::vector<Tool> tools() {
            }}};
 }
 
-struct Setup {
-  explicit Setup(FakeScript script, std::vector<Tool> engine_tools = tools())
+struct Rig {
+  explicit Rig(FakeScript script, std::vector<Tool> engine_tools = tools())
       : telemetry(std::make_shared<CollectingTelemetry>()),
         engine({.adapter = fake(std::move(script)),
                 .model = "m",
@@ -52,16 +53,15 @@ struct Setup {
 };
 
 TEST(Telemetry, SpansOfAChatNestInOrderUnderOneRequestId) {
-  const Setup setup({kCallsTool, kRefused, kAnswer});
-  ASSERT_TRUE(chat(setup.engine, {user("hi")}).has_value());
-  EXPECT_EQ(setup.names(),
-            (std::vector<std::string>{"chat.start", "step.start", "generate.start", "stream.start", "stream.stop",
-                                      "generate.stop", "tool.start", "tool.progress", "tool.stop", "step.stop",
-                                      "step.start", "generate.start", "stream.start", "stream.exception",
-                                      "stream.retry", "stream.start", "stream.stop", "generate.stop", "step.stop",
-                                      "chat.stop"}));
+  const Rig rig({kCallsTool, kRefused, kAnswer});
+  ASSERT_TRUE(chat(rig.engine, {user("hi")}).has_value());
+  EXPECT_EQ(rig.names(), (std::vector<std::string>{
+                             "chat.start",    "step.start",     "generate.start", "stream.start",     "stream.stop",
+                             "generate.stop", "tool.start",     "tool.progress",  "tool.stop",        "step.stop",
+                             "step.start",    "generate.start", "stream.start",   "stream.exception", "stream.retry",
+                             "stream.start",  "stream.stop",    "generate.stop",  "step.stop",        "chat.stop"}));
   std::set<std::string> ids;
-  for (const auto& record : setup.telemetry->records()) {
+  for (const auto& record : rig.telemetry->records()) {
     ids.insert(record.request_id);
     EXPECT_EQ(record.model, "m") << record.name;
   }
@@ -70,9 +70,9 @@ TEST(Telemetry, SpansOfAChatNestInOrderUnderOneRequestId) {
 }
 
 TEST(Telemetry, ARetrySaysWhichAttemptFailedWhyAndHowLongItWaits) {
-  const Setup setup({kRefused, kAnswer});
-  ASSERT_TRUE(chat(setup.engine, {user("hi")}).has_value());
-  for (const auto& record : setup.telemetry->records()) {
+  const Rig rig({kRefused, kAnswer});
+  ASSERT_TRUE(chat(rig.engine, {user("hi")}).has_value());
+  for (const auto& record : rig.telemetry->records()) {
     if (record.name == "allm.stream.retry") {
       EXPECT_EQ(record.detail, Json({{"attempt", 1}, {"delay_ms", 1}, {"reason", "rate_limited"}}));
       EXPECT_EQ(record.error_reason, "rate_limited");
@@ -84,12 +84,12 @@ TEST(Telemetry, ARetrySaysWhichAttemptFailedWhyAndHowLongItWaits) {
 }
 
 TEST(Telemetry, AFailedRunEndsItsSpansWithTheError) {
-  const Setup setup({{fake_preflight_error(Reason::authentication_failed)}});
-  ASSERT_FALSE(chat(setup.engine, {user("hi")}).has_value());
-  EXPECT_EQ(setup.names(),
+  const Rig rig({{fake_preflight_error(Reason::authentication_failed)}});
+  ASSERT_FALSE(chat(rig.engine, {user("hi")}).has_value());
+  EXPECT_EQ(rig.names(),
             (std::vector<std::string>{"chat.start", "step.start", "generate.start", "stream.start", "stream.exception",
                                       "generate.exception", "step.exception", "chat.exception"}));
-  for (const auto& record : setup.telemetry->records()) {
+  for (const auto& record : rig.telemetry->records()) {
     if (record.name.ends_with("exception")) {
       EXPECT_EQ(record.error_reason, "authentication_failed");
     }
@@ -97,23 +97,23 @@ TEST(Telemetry, AFailedRunEndsItsSpansWithTheError) {
 }
 
 TEST(Telemetry, AMessageThatBreaksEndsTheCallButNotTheRunWithAnError) {
-  const Setup setup({{fake_text("par"), fake_error(Reason::network_error)}});
-  ASSERT_TRUE(chat(setup.engine, {user("hi")}).has_value());
-  EXPECT_EQ(setup.names(), (std::vector<std::string>{"chat.start", "step.start", "generate.start", "stream.start",
-                                                     "stream.exception", "generate.exception", "step.stop",
-                                                     "chat.stop"}));
+  const Rig rig({{fake_text("par"), fake_error(Reason::network_error)}});
+  ASSERT_TRUE(chat(rig.engine, {user("hi")}).has_value());
+  EXPECT_EQ(rig.names(),
+            (std::vector<std::string>{"chat.start", "step.start", "generate.start", "stream.start", "stream.exception",
+                                      "generate.exception", "step.stop", "chat.stop"}));
 }
 
 TEST(Telemetry, ADroppedRunEndsItsSpansFromTheInsideOut) {
-  const Setup setup({{fake_text("a"), fake_delay(std::chrono::hours(1))}});
-  EventStream events = stream(setup.engine, {user("hi")});
+  const Rig rig({{fake_text("a"), fake_delay(std::chrono::hours(1))}});
+  EventStream events = stream(rig.engine, {user("hi")});
   events.next();
   events.next();
   events.drop();
-  EXPECT_EQ(setup.names(), (std::vector<std::string>{"chat.start", "step.start", "generate.start", "stream.start",
-                                                     "stream.exception", "generate.exception", "step.exception",
-                                                     "chat.exception"}));
-  for (const auto& record : setup.telemetry->records()) {
+  EXPECT_EQ(rig.names(),
+            (std::vector<std::string>{"chat.start", "step.start", "generate.start", "stream.start", "stream.exception",
+                                      "generate.exception", "step.exception", "chat.exception"}));
+  for (const auto& record : rig.telemetry->records()) {
     if (record.name.ends_with("exception")) {
       EXPECT_EQ(record.detail, Json({{"kind", "cancelled"}}));
     }
@@ -122,15 +122,15 @@ TEST(Telemetry, ADroppedRunEndsItsSpansFromTheInsideOut) {
 
 TEST(Telemetry, ADroppedToolCallEndsItsSpanAsCancelled) {
   testing::Gate may_end;
-  const Setup setup({kCallsTool}, {{.name = "t", .handler = [&](const Json&) {
-                                      may_end.wait();
-                                      return ok(1);
-                                    }}});
-  EventStream events = stream(setup.engine, {user("hi")});
+  const Rig rig({kCallsTool}, {{.name = "t", .handler = [&](const Json&) {
+                                  may_end.wait();
+                                  return ok(1);
+                                }}});
+  EventStream events = stream(rig.engine, {user("hi")});
   while (events.next()->tag() != EventTag::tool_execution_started) {
   }
   events.drop();
-  std::vector<std::string> names = setup.names();
+  std::vector<std::string> names = rig.names();
   ASSERT_GE(names.size(), 3U);
   EXPECT_EQ((std::vector<std::string>{names.end() - 3, names.end()}),
             (std::vector<std::string>{"tool.exception", "step.exception", "chat.exception"}));
@@ -140,23 +140,23 @@ TEST(Telemetry, ADroppedToolCallEndsItsSpanAsCancelled) {
 TEST(Telemetry, ATimeoutEndsTheToolsSpanAndALateAnswerIsReported) {
   testing::Gate may_end;
   testing::Gate entered;
-  const Setup setup({kCallsTool, kAnswer}, {{.name = "t", .handler = [&](const Json&) {
-                                               entered.open();
-                                               may_end.wait();
-                                               return ok(1);
-                                             }}});
-  ASSERT_TRUE(chat(setup.engine, {user("hi")}, {.tool_timeout = milliseconds(200)}).has_value());
+  const Rig rig({kCallsTool, kAnswer}, {{.name = "t", .handler = [&](const Json&) {
+                                           entered.open();
+                                           may_end.wait();
+                                           return ok(1);
+                                         }}});
+  ASSERT_TRUE(chat(rig.engine, {user("hi")}, {.tool_timeout = milliseconds(200)}).has_value());
   if (!entered.is_open()) GTEST_SKIP() << "the call timed out before it had a thread";
   may_end.open();
   const auto late = [&] {
-    for (const auto& record : setup.telemetry->records()) {
+    for (const auto& record : rig.telemetry->records()) {
       if (record.name == "allm.tool.late") return true;
     }
     return false;
   };
   testing::eventually(late, "the late answer");
   std::vector<std::string> of_tool;
-  for (const auto& record : setup.telemetry->records()) {
+  for (const auto& record : rig.telemetry->records()) {
     if (record.tool != "t") continue;
     of_tool.push_back(record.name);
     EXPECT_EQ(record.tool_call_id, "c0");
@@ -170,19 +170,19 @@ TEST(Telemetry, ATimeoutEndsTheToolsSpanAndALateAnswerIsReported) {
 }
 
 TEST(Telemetry, AThrowingHandlerIsANormalStop) {
-  const Setup setup({kCallsTool, kAnswer},
-                    {{.name = "t", .handler = [](const Json&) -> ToolOutcome { throw std::runtime_error("x"); }}});
-  ASSERT_TRUE(chat(setup.engine, {user("hi")}).has_value());
-  const auto names = setup.names();
+  const Rig rig({kCallsTool, kAnswer},
+                {{.name = "t", .handler = [](const Json&) -> ToolOutcome { throw std::runtime_error("x"); }}});
+  ASSERT_TRUE(chat(rig.engine, {user("hi")}).has_value());
+  const auto names = rig.names();
   EXPECT_EQ(std::count(names.begin(), names.end(), "tool.stop"), 1);
   EXPECT_EQ(std::count(names.begin(), names.end(), "tool.exception"), 0);
 }
 
 TEST(Telemetry, TheCallersRequestIdIsUsed) {
-  const Setup setup({kAnswer});
-  const auto turn = session_reply(setup.engine, Session{.id = "s"}, "hi", {.request_id = "mine"});
+  const Rig rig({kAnswer});
+  const auto turn = session_reply(rig.engine, Session{.id = "s"}, "hi", {.request_id = "mine"});
   ASSERT_TRUE(turn.has_value());
-  for (const auto& record : setup.telemetry->records()) EXPECT_EQ(record.request_id, "mine");
+  for (const auto& record : rig.telemetry->records()) EXPECT_EQ(record.request_id, "mine");
   EXPECT_EQ(turn->result.final_response->request_id, "mine");
 }
 

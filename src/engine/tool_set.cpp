@@ -8,8 +8,8 @@ namespace {
 constexpr std::size_t kLinearSearchLimit = 8;
 
 bool accepts_every_object(const Json& schema) {
-  return schema.is_object() && (schema.empty() || (schema.size() == 1 && schema.begin().key() == "type" &&
-                                                   *schema.begin() == "object"));
+  return schema.is_object() &&
+         (schema.empty() || (schema.size() == 1 && schema.begin().key() == "type" && *schema.begin() == "object"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "allm/stream.hpp"
+
 #include "runtime/deadline.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/runtime_impl.hpp"

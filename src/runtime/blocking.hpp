@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "allm/stream.hpp"
+
 #include "runtime/parker.hpp"
 
 namespace allm {

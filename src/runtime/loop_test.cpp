@@ -1,8 +1,6 @@
 // Timers: of the loop, and through Runtime::after.
 #include "runtime/loop.hpp"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -13,7 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "allm/runtime.hpp"
+
 #include "runtime/alarm.hpp"
 #include "runtime/deadline.hpp"
 #include "runtime/test_waits.hpp"
@@ -184,7 +185,9 @@ TEST(RuntimeAfter, ADestroyedOrOverwrittenTimerDoesNotFire) {
   const auto runtime = Runtime::create();
   std::atomic<int> fired = 0;
   Gate last;
-  { const Timer timer = runtime->after(milliseconds(5), [&] { ++fired; }); }
+  {
+    const Timer timer = runtime->after(milliseconds(5), [&] { ++fired; });
+  }
   Timer moved = runtime->after(milliseconds(5), [&] { ++fired; });
   Timer target = std::move(moved);
   target = runtime->after(milliseconds(10), [&] { last.open(); });

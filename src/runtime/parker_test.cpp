@@ -1,11 +1,11 @@
 #include "runtime/parker.hpp"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <chrono>
 #include <thread>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "runtime/test_waits.hpp"
 

@@ -1,8 +1,7 @@
 #include "runtime/pool.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
+#include <pthread.h>
 #include <system_error>
 #include <thread>
 #include <utility>

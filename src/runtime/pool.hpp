@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "allm/runtime.hpp"
+
 #include "runtime/parker.hpp"
 
 namespace allm {
@@ -71,8 +72,8 @@ class Pool : public std::enable_shared_from_this<Pool> {
   std::atomic<std::size_t> set_aside_{0};
   std::size_t threads_ = 0;
   std::size_t running_ = 0;
-  std::size_t searching_ = 0;  // threads awake and on their way to the queue
-  std::size_t patient_ = 0;    // submitters that will call a thread if nobody takes their task soon
+  std::size_t searching_ = 0;             // threads awake and on their way to the queue
+  std::size_t patient_ = 0;               // submitters that will call a thread if nobody takes their task soon
   std::atomic<bool> short_tasks_{false};  // whether the last task that ended was short
   std::uint64_t late_ = 0;
   bool stopping_ = false;

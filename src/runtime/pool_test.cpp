@@ -1,7 +1,5 @@
 #include "runtime/pool.hpp"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <barrier>
 #include <chrono>
@@ -10,6 +8,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "runtime/test_waits.hpp"
 

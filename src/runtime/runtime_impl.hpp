@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "allm/runtime.hpp"
+
 #include "runtime/loop.hpp"
 #include "runtime/pool.hpp"
 

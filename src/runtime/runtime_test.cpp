@@ -1,10 +1,10 @@
 #include "allm/runtime.hpp"
 
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <memory>
 #include <utility>
+
+#include <gtest/gtest.h>
 
 #include "runtime/pool.hpp"
 #include "runtime/runtime_impl.hpp"

@@ -1,7 +1,5 @@
 #include "allm/stream.hpp"
 
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <deque>
 #include <memory>
@@ -12,6 +10,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "runtime/blocking.hpp"
 #include "runtime/failed_source.hpp"

@@ -96,9 +96,8 @@ SessionStream open_stream(const Engine& engine, Session session, Operation opera
     return {failed_stream(prepared.error(), options), SessionReducer(session, session, kind)};
   }
   const Thread thread = prepared->seed.thread;
-  EventStream events = kind == SessionReducer::Kind::step
-                           ? stream_step(engine, thread, std::move(prepared->options))
-                           : stream(engine, thread, std::move(prepared->options));
+  EventStream events = kind == SessionReducer::Kind::step ? stream_step(engine, thread, std::move(prepared->options))
+                                                          : stream(engine, thread, std::move(prepared->options));
   return {std::move(events), SessionReducer(std::move(session), std::move(prepared->seed), kind)};
 }
 
@@ -107,8 +106,7 @@ SessionStream open_stream(const Engine& engine, Session session, Operation opera
 SessionStream session_stream_start(const Engine& engine, Session session, const CallOptions& options) {
   return open_stream(engine, std::move(session), Operation::start, std::nullopt, options);
 }
-SessionStream session_stream_reply(const Engine& engine, Session session, Content reply,
-                                   const CallOptions& options) {
+SessionStream session_stream_reply(const Engine& engine, Session session, Content reply, const CallOptions& options) {
   return open_stream(engine, std::move(session), Operation::reply, user(std::move(reply)), options);
 }
 SessionStream session_stream_continue(const Engine& engine, Session session, std::optional<Message> message,
@@ -135,10 +133,10 @@ Result<SessionStep> session_step(const Engine& engine, Session session, const Ca
 
 Result<Session> session_recover(Session session) {
   if (session.status != SessionStatus::error) {
-    return std::unexpected(Error(SessionError{SessionError::Reason::invalid_status_for_operation},
-                                 "cannot recover a session that is " + std::string(to_string(session.status)) +
-                                     ": only one in error",
-                                 {{"status", to_string(session.status)}}));
+    return std::unexpected(
+        Error(SessionError{SessionError::Reason::invalid_status_for_operation},
+              "cannot recover a session that is " + std::string(to_string(session.status)) + ": only one in error",
+              {{"status", to_string(session.status)}}));
   }
   // The message of a turn that broke says so; the turns before it are whole.
   std::size_t kept = session.thread.messages.size();
@@ -181,11 +179,10 @@ Result<Session> submit_tool_results(Session session, std::span<const SubmittedRe
     }
     Result<std::string> content = writer.encode(submitted.result);
     if (!content) {
-      return std::unexpected(Error(ToolError{.reason = ToolError::Reason::encoding_failed,
-                                             .tool_name = pending->name,
-                                             .tool_call_id = pending->id},
-                                   "the result of call '" + pending->id +
-                                       "' cannot be written: " + content.error().message()));
+      return std::unexpected(Error(
+          ToolError{
+              .reason = ToolError::Reason::encoding_failed, .tool_name = pending->name, .tool_call_id = pending->id},
+          "the result of call '" + pending->id + "' cannot be written: " + content.error().message()));
     }
     session.thread.messages.push_back(tool_result(submitted.tool_call_id, *std::move(content)));
     session.pending_tool_calls.erase(pending);

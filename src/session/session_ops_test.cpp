@@ -1,7 +1,5 @@
 #include "allm/session_ops.hpp"
 
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <limits>
 #include <memory>
@@ -10,6 +8,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "allm/fake.hpp"
 #include "allm/serialize.hpp"
@@ -106,7 +106,8 @@ TEST(SessionStatusTable, SaysWhichOperationsFit) {
 
 TEST(SessionProjection, OfARun) {
   const auto after = [](FakeScript script, const CallOptions& options = {}) {
-    const auto turn = session_reply(engine_of(std::move(script)), {.id = "s", .metadata = {{"mine", 1}}}, "hi", options);
+    const auto turn =
+        session_reply(engine_of(std::move(script)), {.id = "s", .metadata = {{"mine", 1}}}, "hi", options);
     EXPECT_TRUE(turn.has_value());
     EXPECT_EQ(turn->session.thread, turn->result.thread);
     EXPECT_EQ(turn->session.id, "s");
@@ -141,8 +142,8 @@ TEST(SessionProjection, OfARun) {
   EXPECT_EQ(after({{call_of("a", "good"), kRunTools}, {call_of("b", "nobody"), kRunTools}}).status,
             SessionStatus::error);
   CallOptions throwing;
-  throwing.on_tool_error =
-      ToolErrorFunction([](const ToolCall&, const ToolFailure&) -> ToolErrorDecision { throw std::runtime_error("p"); });
+  throwing.on_tool_error = ToolErrorFunction(
+      [](const ToolCall&, const ToolFailure&) -> ToolErrorDecision { throw std::runtime_error("p"); });
   const Session policy = after({{call_of("a", "bad"), kRunTools}}, throwing);
   EXPECT_EQ(from_json_value<Error>(policy.metadata.at("error"))->reason(), "invalid_return");
 }
@@ -176,8 +177,7 @@ TEST(SessionOps, AnswersAQuestionAndGoesOn) {
   EXPECT_FALSE(answered->session.pending_tool_call_id.has_value());
   std::vector<std::string> texts;
   for (const Message& message : answered->session.thread.messages) texts.push_back(message.text());
-  EXPECT_EQ(texts,
-            (std::vector<std::string>{"hi", "", "<awaiting user response>", "who?", "me", "answer"}));
+  EXPECT_EQ(texts, (std::vector<std::string>{"hi", "", "<awaiting user response>", "who?", "me", "answer"}));
 }
 
 TEST(SessionOps, AnErrorOfTheRunLeavesTheCallersValue) {
@@ -276,8 +276,8 @@ TEST(Recover, TakesABrokenTurnBack) {
 }
 
 TEST(Recover, KeepsAFailedToolsTurn) {
-  const auto failed = session_reply(engine_of({{call_of("a", "bad"), kRunTools}}), {}, "hi",
-                                    {.on_tool_error = ToolErrorAction::halt});
+  const auto failed =
+      session_reply(engine_of({{call_of("a", "bad"), kRunTools}}), {}, "hi", {.on_tool_error = ToolErrorAction::halt});
   ASSERT_TRUE(failed.has_value());
   const auto recovered = session_recover(failed->session);
   ASSERT_TRUE(recovered.has_value());
@@ -322,7 +322,8 @@ TEST(SessionContext, IsTheFirstNonEmptyOfCallSessionAndEngine) {
 // --- The stream reducer
 
 TEST(SessionStream, DroppedAnywhereKeepsTheMessageAndTheFinishedSteps) {
-  const FakeScript script = {{fake_text("look"), call_of("a", "good"), kRunTools}, {fake_text("x"), fake_error(Reason::timeout)}};
+  const FakeScript script = {{fake_text("look"), call_of("a", "good"), kRunTools},
+                             {fake_text("x"), fake_error(Reason::timeout)}};
   const Session before{.id = "s", .thread = {user("one"), assistant("two")}, .status = SessionStatus::completed};
   bool ended = false;
   for (std::size_t count = 0; !ended; ++count) {

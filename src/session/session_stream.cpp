@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "allm/session_ops.hpp"
+
 #include "session/projection.hpp"
 
 namespace allm {

@@ -8,8 +8,9 @@ namespace allm {
 namespace {
 
 Error invalid_arguments(const ToolCall& call, const std::string& problem, Json metadata = Json::object()) {
-  return Error(ToolError{.reason = ToolError::Reason::invalid_arguments, .tool_name = call.name, .tool_call_id = call.id},
-               "invalid arguments for tool '" + call.name + "': " + problem, std::move(metadata));
+  return Error(
+      ToolError{.reason = ToolError::Reason::invalid_arguments, .tool_name = call.name, .tool_call_id = call.id},
+      "invalid arguments for tool '" + call.name + "': " + problem, std::move(metadata));
 }
 
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
@@ -21,7 +22,8 @@ Result<Json> call_arguments(const ToolCall& call) {
   if (call.raw_arguments && !is_blank(*call.raw_arguments) && *call.raw_arguments != "{}") {
     // The value says nothing and the text does: the text was never parsed, or could not be.
     Result<Json> parsed = parse_json(*call.raw_arguments);
-    if (!parsed) return std::unexpected(invalid_arguments(call, "they are not valid JSON (" + parsed.error().message() + ")"));
+    if (!parsed)
+      return std::unexpected(invalid_arguments(call, "they are not valid JSON (" + parsed.error().message() + ")"));
     if (parsed->is_object()) return parsed;
     if (!parsed->is_null()) {
       return std::unexpected(

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "allm/tool.hpp"
+
 #include "engine/tool_set.hpp"
 
 namespace allm {

@@ -1,9 +1,9 @@
 #include "tools/arguments.hpp"
 
-#include <gtest/gtest.h>
-
 #include <optional>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "allm/tool_runner.hpp"
 

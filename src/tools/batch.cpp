@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "allm/tool_help.hpp"
+
 #include "data/utf8.hpp"
 #include "engine/engine_impl.hpp"
 #include "runtime/runtime_impl.hpp"
@@ -98,10 +99,9 @@ std::optional<ToolOutcome> ToolBatchSource::answer_at_once(const ToolCall& call,
     return failed(ToolError::Reason::not_found, "tool '" + call.name + "' has no handler");
   }
   if (run_->engine.runtime()->impl().pool->full()) {
-    return failed(ToolError::Reason::overloaded,
-                  "tool '" + call.name + "' was not run: " +
-                      std::to_string(run_->engine.runtime()->options().max_set_aside) +
-                      " earlier calls are past their deadlines and still running");
+    return failed(ToolError::Reason::overloaded, "tool '" + call.name + "' was not run: " +
+                                                     std::to_string(run_->engine.runtime()->options().max_set_aside) +
+                                                     " earlier calls are past their deadlines and still running");
   }
   return std::nullopt;
 }

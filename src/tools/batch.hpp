@@ -9,6 +9,7 @@
 
 #include "allm/event.hpp"
 #include "allm/stream.hpp"
+
 #include "engine/run.hpp"
 #include "tools/call.hpp"
 

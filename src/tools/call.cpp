@@ -17,10 +17,10 @@ class CompletionSink : public ToolCompletion::Sink {
   CompletionSink& operator=(const CompletionSink&) = delete;
   ~CompletionSink() override {
     if (answered_.load(std::memory_order_relaxed) || call_->over()) return;
-    call_->complete(ToolFailure{Error(ToolError{.reason = ToolError::Reason::invalid_return,
-                                                .tool_name = call_->call.name,
-                                                .tool_call_id = call_->call.id},
-                                      "the handler of tool '" + call_->call.name + "' ended without an answer")});
+    call_->complete(ToolFailure{Error(
+        ToolError{
+            .reason = ToolError::Reason::invalid_return, .tool_name = call_->call.name, .tool_call_id = call_->call.id},
+        "the handler of tool '" + call_->call.name + "' ended without an answer")});
   }
   bool complete(ToolOutcome outcome) override {
     answered_.store(true, std::memory_order_relaxed);
@@ -182,11 +182,9 @@ void PendingCall::abandon() {
   if (!claim()) return;
   set_thread_aside();
   const Json detail = {{"kind", "cancelled"}};
-  report(*Impl::run, SpanKind::tool, SpanPhase::exception,
-         {.duration = std::chrono::steady_clock::now() - started_,
-          .tool = &tool_,
-          .tool_call = &call,
-          .detail = &detail});
+  report(
+      *Impl::run, SpanKind::tool, SpanPhase::exception,
+      {.duration = std::chrono::steady_clock::now() - started_, .tool = &tool_, .tool_call = &call, .detail = &detail});
   stop.request_stop();
 }
 

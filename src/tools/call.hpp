@@ -14,6 +14,7 @@
 #include "allm/executor.hpp"
 #include "allm/stream.hpp"
 #include "allm/tool.hpp"
+
 #include "engine/run.hpp"
 #include "engine/span.hpp"
 #include "runtime/loop.hpp"

@@ -1,6 +1,4 @@
 // Deadlines, late answers and what becomes of handlers that overstay.
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -11,8 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "allm/telemetry.hpp"
 #include "allm/tool_runner.hpp"
+
 #include "runtime/test_waits.hpp"
 
 namespace allm {
@@ -170,8 +171,8 @@ TEST(ToolDeadline, RunsWhileACallWaitsForAThread) {
 TEST(ToolDeadline, BeyondTheMostThatMayBeSetAsideCallsFailAtOnce) {
   const Bench bench({.max_set_aside = 2});
   const Stubborn stubborn;
-  const auto batch = bench.run(calls("stubborn", 4), stubborn.tool(),
-                               {.tool_timeout = milliseconds(50), .max_concurrency = 1});
+  const auto batch =
+      bench.run(calls("stubborn", 4), stubborn.tool(), {.tool_timeout = milliseconds(50), .max_concurrency = 1});
   ASSERT_TRUE(batch.has_value());
   stubborn.entered->wait_for(1);
   // A call that timed out before it got its thread is not set aside, so the first failure may come later.
@@ -333,9 +334,8 @@ TEST(DroppedBatch, LeavesWhatAHandlerUsesAlive) {
                       return ok(1);
                     }};
     Engine engine({.runtime = bench.runtime, .metadata = {{"c", 3}}});
-    EventStream events =
-        stream_tool_calls({ToolCall{.id = "c0", .name = "t", .arguments = {{"a", 1}}}}, {tool},
-                          {.context = Json({{"b", 2}})}, std::move(engine));
+    EventStream events = stream_tool_calls({ToolCall{.id = "c0", .name = "t", .arguments = {{"a", 1}}}}, {tool},
+                                           {.context = Json({{"b", 2}})}, std::move(engine));
     events.next();
     stubborn.entered->wait_for(1);
   }

@@ -1,19 +1,19 @@
 // Compact tools in a run: what the model is sent, and what it gets when it asks.
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "allm/chat.hpp"
 #include "allm/fake.hpp"
+
 #include "tools/compact.hpp"
 
 namespace allm {
 namespace {
 
-const Json kSchema = Json::parse(
-    R"({"type":"object","properties":{"city":{"type":"string"}},"required":["city"]})");
+const Json kSchema = Json::parse(R"({"type":"object","properties":{"city":{"type":"string"}},"required":["city"]})");
 
 struct Compact {
   explicit Compact(FakeScript script)

@@ -1,5 +1,6 @@
 #include "allm/executor.hpp"
 #include "allm/json.hpp"
+
 #include "data/utf8.hpp"
 #include "data/utf8_repair.hpp"
 

@@ -1,6 +1,4 @@
 // What on_tool_error is asked, how often, and what follows from its answer.
-#include <gtest/gtest.h>
-
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -9,8 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "allm/executor.hpp"
 #include "allm/tool_runner.hpp"
+
 #include "runtime/test_waits.hpp"
 
 namespace allm {
@@ -224,8 +225,9 @@ class Elsewhere : public ToolExecutor {
 
 TEST(ToolExecutors, RunCallsInPlaceOfTheHandlers) {
   const CallOptions options{.tool_executor = std::make_shared<Elsewhere>()};
-  const auto batch = run_tool_calls({call("a", "t"), call("b", "t", {{"throw", 1}}), call("c", "t", {{"throw_int", 1}})},
-                                    {Tool{.name = "t"}}, options);
+  const auto batch =
+      run_tool_calls({call("a", "t"), call("b", "t", {{"throw", 1}}), call("c", "t", {{"throw_int", 1}})},
+                     {Tool{.name = "t"}}, options);
   ASSERT_TRUE(batch.has_value());
   EXPECT_EQ(batch->messages[0].text(), "t:a") << "a tool without a handler is the executor's business";
   EXPECT_EQ(Json::parse(batch->messages[1].text()).at("reason"), "handler_raised");

@@ -1,7 +1,5 @@
 #include "allm/tool_runner.hpp"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <barrier>
 #include <limits>
@@ -11,7 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "allm/collector.hpp"
+
 #include "runtime/test_waits.hpp"
 
 namespace allm {
@@ -114,8 +115,8 @@ TEST(ToolRunner, AnUnknownNameFailsTheBatchBeforeAnythingRuns) {
 
 TEST(ToolRunner, AnUnknownNameCanBeReportedToTheModel) {
   const Tool known = handled_by("known", [](const Json&) { return ok(1); });
-  const auto batch = run_tool_calls({call("c0", "other"), call("c1", "known")}, {known},
-                                    {.on_unknown_tool = OnUnknownTool::report});
+  const auto batch =
+      run_tool_calls({call("c0", "other"), call("c1", "known")}, {known}, {.on_unknown_tool = OnUnknownTool::report});
   ASSERT_TRUE(batch.has_value());
   EXPECT_EQ(reason_of(batch->messages[0].text()), "unknown_tool");
   EXPECT_NE(batch->messages[0].text().find("known"), std::string::npos) << "says what there is";
@@ -178,12 +179,10 @@ TEST(ToolRunner, EventsOfACallComeInTheirOrder) {
   EXPECT_EQ(tags_of(stream_tool_calls({call("c0", "t")}, {handled_by("t", [](const Json&) { return ask_user("?"); })})),
             (std::vector{EventTag::tool_execution_started, EventTag::tool_execution_completed,
                          EventTag::ask_user_requested}));
-  EXPECT_EQ(
-      tags_of(stream_tool_calls({call("c0", "t")}, {handled_by("t", [](const Json&) { return halt("own"); })})),
-      (std::vector{EventTag::tool_execution_started, EventTag::tool_execution_completed, EventTag::tool_halt}));
-  EXPECT_EQ(tags_of(stream_tool_calls({call("c0", "t", Json::array())}, {handled_by("t", [](const Json&) {
-                                        return ok(1);
-                                      })})),
+  EXPECT_EQ(tags_of(stream_tool_calls({call("c0", "t")}, {handled_by("t", [](const Json&) { return halt("own"); })})),
+            (std::vector{EventTag::tool_execution_started, EventTag::tool_execution_completed, EventTag::tool_halt}));
+  EXPECT_EQ(tags_of(stream_tool_calls({call("c0", "t", Json::array())},
+                                      {handled_by("t", [](const Json&) { return ok(1); })})),
             (std::vector{EventTag::tool_execution_started, EventTag::tool_execution_completed,
                          EventTag::tool_result_encoded}))
       << "a call that is answered without its handler tells the same story";

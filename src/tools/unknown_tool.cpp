@@ -1,6 +1,7 @@
 #include "tools/unknown_tool.hpp"
 
 #include "allm/tool_help.hpp"
+
 #include "data/utf8_repair.hpp"
 #include "tools/compact.hpp"
 

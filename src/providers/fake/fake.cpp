@@ -44,10 +44,9 @@ Result<std::unique_ptr<EventSource>> FakeAdapter::open(const AdapterCall& call) 
   }
   const std::size_t index = state_->cursor.fetch_add(1, std::memory_order_relaxed);
   if (index >= state_->script->size()) {
-    return std::unexpected(
-        Error(AdapterError{.reason = AdapterError::Reason::no_scripted_response, .provider = "fake"},
-              "the script has no response for model call " + std::to_string(index + 1) + ": it scripts " +
-                  std::to_string(state_->script->size())));
+    return std::unexpected(Error(AdapterError{.reason = AdapterError::Reason::no_scripted_response, .provider = "fake"},
+                                 "the script has no response for model call " + std::to_string(index + 1) +
+                                     ": it scripts " + std::to_string(state_->script->size())));
   }
   const FakeCallScript& script = (*state_->script)[index];
   if (!script.empty()) {

@@ -57,7 +57,8 @@ class ScriptReader {
     }
     if (kind == "raw_chunk") return FakeRawChunk{value};
     if (kind == "finish") {
-      const auto reason = value.is_string() ? finish_reason_from_string(value.get_ref<const std::string&>()) : std::nullopt;
+      const auto reason =
+          value.is_string() ? finish_reason_from_string(value.get_ref<const std::string&>()) : std::nullopt;
       if (!reason) return fail(path_, "unknown", "must be stop, length, tool_calls, content_filter, error or other");
       return FakeFinish{*reason};
     }

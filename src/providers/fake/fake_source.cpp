@@ -81,7 +81,8 @@ std::optional<Event> FakeSource::play(const FakeEntry& entry) {
 }
 
 std::optional<Event> FakeSource::play_call(const FakeToolCall& call) {
-  ToolCall completed{.id = call.id, .name = call.name, .arguments = call.arguments, .raw_arguments = call.raw_arguments};
+  ToolCall completed{
+      .id = call.id, .name = call.name, .arguments = call.arguments, .raw_arguments = call.raw_arguments};
   if (call.raw_arguments) {
     Result<Json> parsed = parse_json(*call.raw_arguments);
     completed.arguments = parsed && parsed->is_object() ? *std::move(parsed) : Json::object();

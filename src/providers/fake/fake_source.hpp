@@ -9,14 +9,15 @@
 #include <string>
 
 #include "allm/fake.hpp"
+
 #include "runtime/alarm.hpp"
 
 namespace allm {
 
 class FakeSource : public EventSource {
  public:
-  FakeSource(std::shared_ptr<const FakeCallScript> script, std::optional<Usage> usage,
-             std::shared_ptr<Runtime> runtime, std::shared_ptr<std::atomic<std::size_t>> closed);
+  FakeSource(std::shared_ptr<const FakeCallScript> script, std::optional<Usage> usage, std::shared_ptr<Runtime> runtime,
+             std::shared_ptr<std::atomic<std::size_t>> closed);
   ~FakeSource() override;
   Poll poll(const Waker& waker) override;
 

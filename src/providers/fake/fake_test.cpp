@@ -1,7 +1,5 @@
 #include "allm/fake.hpp"
 
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -10,7 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "allm/chat.hpp"
+
 #include "runtime/test_waits.hpp"
 
 namespace allm {
@@ -145,8 +146,8 @@ TEST(Fake, ALongestDelayIsNoOverflow) {
 }
 
 TEST(Fake, TheCursorBelongsToTheAdapter) {
-  const auto script = std::make_shared<const FakeScript>(
-      FakeScript{{fake_text("one"), fake_finish(FinishReason::stop)}, {fake_text("two"), fake_finish(FinishReason::stop)}});
+  const auto script = std::make_shared<const FakeScript>(FakeScript{
+      {fake_text("one"), fake_finish(FinishReason::stop)}, {fake_text("two"), fake_finish(FinishReason::stop)}});
   const auto shared = std::make_shared<FakeAdapter>(script);
   const Engine first({.adapter = shared});
   const Engine second({.adapter = shared});
@@ -229,7 +230,8 @@ TEST(Fake, IsSafeToUseFromManyThreads) {
 }
 
 TEST(FakeScriptFromJson, ReadsEveryEntry) {
-  const auto script = fake_script_from_json(Json::parse(R"([[{"text":"a"},{"tool_call":{"id":"c","name":"t","arguments":{"x":1}}},
+  const auto script =
+      fake_script_from_json(Json::parse(R"([[{"text":"a"},{"tool_call":{"id":"c","name":"t","arguments":{"x":1}}},
     {"tool_call":{"id":"d","name":"t","raw_arguments":"{"}},{"tool_call_delta":{"id":"c","arguments_delta":"z"}},
     {"usage":{"input_tokens":3}},{"raw_chunk":[1]},{"delay":5},{"error":"timeout"},{"finish":"stop"}],
     [{"preflight_error":"rate_limited"}],[]])"));
