@@ -30,7 +30,8 @@ void keep(ToolCompletion done) {
   static std::mutex mutex;
   static std::vector<ToolCompletion> kept;
   const std::lock_guard lock(mutex);
-  if (kept.size() == 64) kept.clear();
+  // Only the oldest go: those of the batch that runs now must stay unanswered.
+  if (kept.size() == 64) kept.erase(kept.begin(), kept.begin() + 32);
   kept.push_back(std::move(done));
 }
 

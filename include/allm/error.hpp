@@ -43,7 +43,7 @@ struct EngineError {
 };
 
 // The model's provider failed or refused. `rate_limited`, `provider_unavailable`, `timeout` and
-// `network_error` may pass; the others need a change.
+// `network_error` may pass (the engine retries the first three by itself); the others need a change.
 struct AdapterError {
   enum class Reason : std::uint8_t {
     rate_limited,

@@ -88,7 +88,7 @@ struct CallOptions {
   std::optional<OnUnknownTool> on_unknown_tool = std::nullopt;  // default: error
   std::shared_ptr<ToolExecutor> tool_executor = nullptr;
   std::shared_ptr<ToolResultEncoder> tool_result_encoder = nullptr;
-  // Progress that handlers report, on the consumer's thread.
+  // Progress that handlers report, on the consumer's thread; its exceptions reach the consumer.
   std::function<void(const ToolCall&, const Json&)> on_tool_progress = nullptr;
 
   // --- Events ---

@@ -69,8 +69,9 @@ ToolOutcome halt(std::string reason, Json result = nullptr);
 // completed, error, manual_tool_calls.
 bool is_reserved_halt_reason(std::string_view reason);
 
-// What a handler is told about its call. Valid while the handler may still answer, even after its
-// deadline. Safe to use from any thread.
+// What a handler is told about its call. What it shows stays valid while the handler may still answer,
+// even after its deadline; a handler that answers later keeps a copy of it, not the reference. Safe to
+// use from any thread.
 class ToolContext {
  public:
   // The program's own data: the first non-empty of call option, session and engine.

@@ -14,8 +14,14 @@ ObservedSource::ObservedSource(std::unique_ptr<EventSource> inner, const CallOpt
       raw_chunks_(options.include_raw_chunks) {}
 
 Poll ObservedSource::poll(const Waker& waker) {
-  if (held_) return *std::exchange(held_, std::nullopt);
+  if (held_) return poll_held();
   return inner_ ? poll_inner(waker) : Poll::end();
+}
+
+Poll ObservedSource::poll_held() {
+  Poll polled = *std::exchange(held_, std::nullopt);
+  if (on_event_) on_event_(polled.event());
+  return polled;
 }
 
 Poll ObservedSource::poll_inner(const Waker& waker) {
@@ -31,13 +37,12 @@ Poll ObservedSource::poll_inner(const Waker& waker) {
 }
 
 bool ObservedSource::observe(Poll& polled) {
-  if (on_event_) on_event_(polled.event());
-  if (!passes(polled.event())) return false;
   if (polled.event().tag() == EventTag::error && !dropped_text_.empty()) {
     held_ = polled.take();
     polled = TextCompleted{.text = std::exchange(dropped_text_, {})};
   }
-  return true;
+  if (on_event_) on_event_(polled.event());
+  return passes(polled.event());
 }
 
 bool ObservedSource::passes(const Event& event) {

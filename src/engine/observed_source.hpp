@@ -19,6 +19,7 @@ class ObservedSource : public EventSource {
 
  private:
   Poll poll_inner(const Waker& waker);
+  Poll poll_held();
   // Shows the event to the observer; whether it is for the consumer too.
   bool observe(Poll& polled);
   bool passes(const Event& event);

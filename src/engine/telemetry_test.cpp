@@ -121,9 +121,9 @@ TEST(Telemetry, ADroppedRunEndsItsSpansFromTheInsideOut) {
 }
 
 TEST(Telemetry, ADroppedToolCallEndsItsSpanAsCancelled) {
-  testing::Gate may_end;
-  const Rig rig({kCallsTool}, {{.name = "t", .handler = [&](const Json&) {
-                                  may_end.wait();
+  const auto may_end = std::make_shared<testing::Gate>();
+  const Rig rig({kCallsTool}, {{.name = "t", .handler = [may_end](const Json&) {
+                                  may_end->wait();
                                   return ok(1);
                                 }}});
   EventStream events = stream(rig.engine, {user("hi")});
@@ -134,20 +134,21 @@ TEST(Telemetry, ADroppedToolCallEndsItsSpanAsCancelled) {
   ASSERT_GE(names.size(), 3U);
   EXPECT_EQ((std::vector<std::string>{names.end() - 3, names.end()}),
             (std::vector<std::string>{"tool.exception", "step.exception", "chat.exception"}));
-  may_end.open();
+  may_end->open();
 }
 
 TEST(Telemetry, ATimeoutEndsTheToolsSpanAndALateAnswerIsReported) {
-  testing::Gate may_end;
-  testing::Gate entered;
-  const Rig rig({kCallsTool, kAnswer}, {{.name = "t", .handler = [&](const Json&) {
-                                           entered.open();
-                                           may_end.wait();
+  const auto may_end = std::make_shared<testing::Gate>();
+  const auto entered = std::make_shared<testing::Gate>();
+  const Rig rig({kCallsTool, kAnswer}, {{.name = "t", .handler = [may_end, entered](const Json&) {
+                                           entered->open();
+                                           may_end->wait();
                                            return ok(1);
                                          }}});
   ASSERT_TRUE(chat(rig.engine, {user("hi")}, {.tool_timeout = milliseconds(200)}).has_value());
-  if (!entered.is_open()) GTEST_SKIP() << "the call timed out before it had a thread";
-  may_end.open();
+  const bool ran = entered->is_open();
+  may_end->open();
+  if (!ran) GTEST_SKIP() << "the call timed out before it had a thread";
   const auto late = [&] {
     for (const auto& record : rig.telemetry->records()) {
       if (record.name == "allm.tool.late") return true;

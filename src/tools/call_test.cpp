@@ -52,7 +52,8 @@ struct Bench {
   Engine engine;
 };
 
-// Blocks until it is let go, whatever its stop token says.
+// Blocks until it is let go, whatever its stop token says. On a busy machine a call can be over before it had a thread,
+// so tests that need a handler inside look at `entered`.
 struct Stubborn {
   std::shared_ptr<Gate> may_end = std::make_shared<Gate>();
   std::shared_ptr<Counter> entered = std::make_shared<Counter>();
@@ -71,11 +72,12 @@ struct Stubborn {
 TEST(ToolDeadline, GivesATimeoutWhileTheHandlerStillRuns) {
   const Bench bench;
   const Stubborn stubborn;
-  const auto batch = bench.run({call("c0", "stubborn")}, stubborn.tool(), {.tool_timeout = milliseconds(5)});
-  ASSERT_TRUE(batch.has_value());
-  EXPECT_EQ(reason_of(batch->messages[0]), "timeout");
-  stubborn.entered->wait_for(1);
-  eventually([&] { return bench.runtime->stats().running >= 1; }, "the handler to run on");
+  do {
+    const auto batch = bench.run({call("c0", "stubborn")}, stubborn.tool(), {.tool_timeout = milliseconds(5)});
+    ASSERT_TRUE(batch.has_value());
+    EXPECT_EQ(reason_of(batch->messages[0]), "timeout");
+  } while (stubborn.entered->value() == 0);
+  EXPECT_GE(bench.runtime->stats().running, 1U);
   stubborn.may_end->open();
   eventually([&] { return bench.runtime->stats().running == 0; }, "the handler's end");
   EXPECT_EQ(bench.runtime->stats().set_aside, 0U);
@@ -84,44 +86,43 @@ TEST(ToolDeadline, GivesATimeoutWhileTheHandlerStillRuns) {
 TEST(ToolDeadline, CountsHandlersThatOverstayUntilTheyReturn) {
   const Bench bench;
   const Stubborn stubborn;
-  // The deadline must find all of them running, so it is asked for only when they are.
-  Counter entered;
-  const Tool tool{.name = "t", .handler = [&](const Json&) {
-                    entered.add();
-                    stubborn.may_end->wait();
-                    return ok("late");
-                  }};
-  EventStream events =
-      stream_tool_calls(calls("t", 5), {tool}, {.tool_timeout = milliseconds(300), .max_concurrency = 5}, bench.engine);
-  EXPECT_EQ(events.next()->tag(), EventTag::tool_execution_started);
-  entered.wait_for(5);
-  std::size_t timeouts = 0;
-  for (const Event& event : events) timeouts += event.tag() == EventTag::tool_result_encoded ? 1 : 0;
-  EXPECT_EQ(timeouts, 5U);
-  EXPECT_EQ(bench.runtime->stats().set_aside, 5U);
-  EXPECT_EQ(bench.runtime->stats().late, 0U);
+  const auto batch =
+      bench.run(calls("stubborn", 5), stubborn.tool(), {.tool_timeout = milliseconds(100), .max_concurrency = 5});
+  ASSERT_TRUE(batch.has_value());
+  for (const Message& message : batch->messages) EXPECT_EQ(reason_of(message), "timeout");
+  const auto settled = [&] {
+    const RuntimeStats stats = bench.runtime->stats();
+    return stats.queued == 0 && stats.running == stubborn.entered->value() && stats.set_aside == stats.running;
+  };
+  eventually(settled, "every handler that runs to be counted");
+  const std::size_t inside = stubborn.entered->value();
   stubborn.may_end->open();
   eventually([&] { return bench.runtime->stats().set_aside == 0; }, "the handlers' return");
-  EXPECT_EQ(bench.runtime->stats().late, 5U);
-  eventually([&] { return count_of(*bench.telemetry, "allm.tool.late") == 5; }, "five late answers");
+  EXPECT_GE(bench.runtime->stats().late, inside);
+  EXPECT_EQ(count_of(*bench.telemetry, "allm.tool.late"), inside);
+  EXPECT_EQ(count_of(*bench.telemetry, "allm.tool.start"), 5U);
   EXPECT_EQ(count_of(*bench.telemetry, "allm.tool.exception"), 5U);
   EXPECT_EQ(count_of(*bench.telemetry, "allm.tool.stop"), 0U) << "a span ends once";
 }
 
 TEST(ToolDeadline, AsksTheHandlerToStop) {
   const Bench bench;
-  Gate stopped;
-  const Tool polite{.name = "polite", .handler = [&](const Json&, const ToolContext& context) {
+  auto entered = std::make_shared<Counter>();
+  auto stopped = std::make_shared<Counter>();
+  const Tool polite{.name = "polite", .handler = [entered, stopped](const Json&, const ToolContext& context) {
                       Gate asked;
                       const std::stop_callback callback(context.stop_token(), [&] { asked.open(); });
+                      entered->add();
                       asked.wait();
-                      stopped.open();
+                      stopped->add();
                       return ok("stopped");
                     }};
-  const auto batch = bench.run({call("c0", "polite")}, polite, {.tool_timeout = milliseconds(5)});
-  ASSERT_TRUE(batch.has_value());
-  EXPECT_EQ(reason_of(batch->messages[0]), "timeout");
-  stopped.wait();
+  do {
+    const auto batch = bench.run({call("c0", "polite")}, polite, {.tool_timeout = milliseconds(5)});
+    ASSERT_TRUE(batch.has_value());
+    EXPECT_EQ(reason_of(batch->messages[0]), "timeout");
+  } while (entered->value() == 0);
+  stopped->wait_for(1);
 }
 
 TEST(ToolDeadline, OfAToolBeatsThatOfTheRun) {
@@ -174,15 +175,8 @@ TEST(ToolDeadline, BeyondTheMostThatMayBeSetAsideCallsFailAtOnce) {
   const auto batch =
       bench.run(calls("stubborn", 4), stubborn.tool(), {.tool_timeout = milliseconds(50), .max_concurrency = 1});
   ASSERT_TRUE(batch.has_value());
-  stubborn.entered->wait_for(1);
-  // A call that timed out before it got its thread is not set aside, so the first failure may come later.
-  std::vector<std::string> reasons;
-  for (const Message& message : batch->messages) reasons.push_back(reason_of(message));
-  EXPECT_EQ(reasons[0], "timeout");
-  EXPECT_EQ(reasons[1], "timeout");
-  if (bench.runtime->stats().set_aside == 2) {
-    EXPECT_EQ(reasons[3], "overloaded");
-  }
+  EXPECT_EQ(reason_of(batch->messages[0]), "timeout");
+  EXPECT_EQ(reason_of(batch->messages[1]), "timeout");
   while (bench.runtime->stats().set_aside < 2) {
     (void)bench.run({call("again", "stubborn")}, stubborn.tool(), {.tool_timeout = milliseconds(50)});
   }
