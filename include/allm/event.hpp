@@ -206,6 +206,8 @@ const T& unboxed(const T& value) {
   return value;
 }
 template <class T>
+const T& unboxed(const T&& value) = delete;
+template <class T>
 const T& unboxed(const Boxed<T>& value) {
   return *value;
 }

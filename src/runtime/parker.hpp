@@ -23,7 +23,10 @@ class Parker : public Waker::Target {
   bool sleep_until(std::chrono::steady_clock::time_point deadline);
 
  private:
-  enum State : std::uint32_t { kEmpty, kWoken, kParked };
+  static constexpr std::uint32_t kEmpty = 0;
+  static constexpr std::uint32_t kWoken = 1;
+  static constexpr std::uint32_t kParked = 2;
+
   bool consume_by_spinning();
   bool sleep(const std::optional<std::chrono::steady_clock::time_point>& deadline);
 
