@@ -37,7 +37,7 @@ PUBLIC_HEADERS = {
     "tools": "tool_help tool_runner",
     "chat": "chat collector",
     "session": "session_ops",
-    "providers": "fake",
+    "providers": "fake providers",
     "scenario": "scenario",
     "top": "allm",
 }

@@ -14,6 +14,7 @@
 
 #include "allm/event.hpp"
 #include "allm/executor.hpp"
+#include "allm/keys.hpp"
 #include "allm/model.hpp"
 #include "allm/request.hpp"
 #include "allm/tool.hpp"
@@ -39,7 +40,7 @@ class ToolErrorDecision {
 
  private:
   Kind kind_ = Kind::none;
-  Json value_ = {};
+  Json value_ = null_json();
 };
 
 // Called once per failure, on the consumer's thread. If it throws, the run halts.
@@ -62,6 +63,8 @@ struct CallOptions {
   std::vector<Tool> tools = {};
   // Further settings for the provider, by its own names.
   Json params = empty_object();
+  // Instead of the one that the adapter would find.
+  ApiKey api_key = {};
 
   // --- The loop ---
   // manual: the loop runs no tool, it hands every call to the program. Default: automatic.

@@ -19,10 +19,15 @@ struct RetryPolicy {
   // Wait as long as the provider asks, if it does.
   bool respect_retry_after = true;
   // Reasons worth another try.
-  std::vector<AdapterError::Reason> retry_on = {
-      AdapterError::Reason::rate_limited, AdapterError::Reason::provider_unavailable, AdapterError::Reason::timeout};
+  std::vector<AdapterError::Reason> retry_on = default_retry_on();
 
   static RetryPolicy off();
+  // rate_limited, provider_unavailable, timeout.
+  static std::vector<AdapterError::Reason> default_retry_on();
 };
+
+// Whether the policy tries again after this error: an AdapterError of a listed reason, unless its metadata say
+// {"retryable": false}, as for a quota that is used up.
+bool is_retryable(const RetryPolicy& policy, const Error& error);
 
 }  // namespace allm

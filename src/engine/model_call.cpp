@@ -28,10 +28,7 @@ std::chrono::milliseconds plus(std::int64_t a, std::int64_t b) {
 // Null if the error is not worth another try.
 std::optional<std::chrono::milliseconds> retry_delay(const RetryPolicy& policy, const Error& error, int attempt) {
   const auto* adapter = error.get_if<AdapterError>();
-  if (adapter == nullptr || attempt >= policy.max_attempts) return std::nullopt;
-  if (std::find(policy.retry_on.begin(), policy.retry_on.end(), adapter->reason) == policy.retry_on.end()) {
-    return std::nullopt;
-  }
+  if (attempt >= policy.max_attempts || !is_retryable(policy, error)) return std::nullopt;
   const std::int64_t jitter = random_up_to(policy.jitter.count());
   if (policy.respect_retry_after && adapter->retry_after_ms.value_or(0) > 0) {
     return plus(*adapter->retry_after_ms, jitter);
@@ -42,6 +39,18 @@ std::optional<std::chrono::milliseconds> retry_delay(const RetryPolicy& policy, 
 }
 
 }  // namespace
+
+std::vector<AdapterError::Reason> RetryPolicy::default_retry_on() {
+  return {AdapterError::Reason::rate_limited, AdapterError::Reason::provider_unavailable,
+          AdapterError::Reason::timeout};
+}
+
+bool is_retryable(const RetryPolicy& policy, const Error& error) {
+  const auto* adapter = error.get_if<AdapterError>();
+  if (adapter == nullptr || std::ranges::find(policy.retry_on, adapter->reason) == policy.retry_on.end()) return false;
+  const Json& metadata = error.metadata();
+  return !metadata.is_object() || metadata.value("retryable", Json(true)) != false;
+}
 
 RetryPolicy RetryPolicy::off() { return {.max_attempts = 1, .retry_on = {}}; }
 

@@ -1,6 +1,8 @@
 #include "runtime/loop.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <pthread.h>
@@ -47,6 +49,23 @@ void Loop::arm(std::shared_ptr<Timer::Task> task, TimePoint deadline) {
   if (earlier) notify();
 }
 
+void Loop::post(std::shared_ptr<Timer::Task> task) { arm(std::move(task), TimePoint::min()); }
+
+void Loop::watch(int fd, unsigned events, Watcher& watcher) {
+  epoll_event event{};
+  event.events = events;
+  event.data.fd = fd;
+  const bool known = !watched_.insert_or_assign(fd, &watcher).second;
+  if (epoll_ctl(epoll_fd_, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) == 0) return;
+  // A descriptor that was closed while it was watched has left the set by itself, and may be another by now.
+  epoll_ctl(epoll_fd_, errno == ENOENT ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
+}
+
+void Loop::unwatch(int fd) {
+  if (watched_.erase(fd) == 0) return;
+  epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
+}
+
 bool Loop::cancel(Timer::Task& task) {
   std::shared_ptr<Timer::Task> removed;  // released after the lock: its destructor is the owner's code
   const std::lock_guard lock(mutex_);
@@ -89,11 +108,17 @@ void Loop::wait(std::unique_lock<std::mutex>& lock) {
     timeout.tv_sec = static_cast<time_t>(left / 1'000'000'000);
     timeout.tv_nsec = static_cast<long>(left % 1'000'000'000);
   }
-  epoll_event event{};
-  const int count = epoll_pwait2(epoll_fd_, &event, 1, until == TimePoint::max() ? nullptr : &timeout, nullptr);
-  if (count > 0) {
-    std::uint64_t value = 0;
-    [[maybe_unused]] const ssize_t got = read(event_fd_, &value, sizeof value);
+  std::array<epoll_event, 64> events{};
+  const int count = epoll_pwait2(epoll_fd_, events.data(), static_cast<int>(events.size()),
+                                 until == TimePoint::max() ? nullptr : &timeout, nullptr);
+  for (int i = 0; i < count; ++i) {
+    const epoll_event& event = events[static_cast<std::size_t>(i)];
+    if (event.data.fd == event_fd_) {
+      std::uint64_t value = 0;
+      [[maybe_unused]] const ssize_t got = read(event_fd_, &value, sizeof value);
+    } else if (const auto watched = watched_.find(event.data.fd); watched != watched_.end()) {
+      watched->second->ready(event.data.fd, event.events);
+    }
   }
   lock.lock();
 }

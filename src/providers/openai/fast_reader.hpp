@@ -1,0 +1,50 @@
+// The few shapes of chunks that make up almost all of a stream, read in place and without a JSON value. Everything else
+// is "unusual", and read the general way; so is what is malformed, which only the general way reports.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace allm::openai {
+
+// A chunk of Chat Completions that adds to the message: text, reasoning or a fragment of arguments. The views are valid
+// until the reader is next used; what is absent is "".
+struct FastChunk {
+  std::string_view id = {};     // read only if asked for
+  std::string_view model = {};  // read only if asked for
+  std::string_view text = {};
+  std::string_view reasoning = {};
+  std::string_view arguments = {};
+  std::int64_t call_index = -1;  // of the call that `arguments` belong to; -1 for none
+
+  bool is_text() const { return !text.empty() && reasoning.empty() && call_index < 0; }
+};
+
+// An event of Responses that carries a delta.
+struct FastDelta {
+  enum class Kind : std::uint8_t { none, text, arguments, summary, reasoning, refusal };
+  Kind kind = Kind::none;
+  std::string_view delta = {};
+  std::string_view item_id = {};  // read only for arguments
+};
+// The kind that an event's type stands for.
+FastDelta::Kind delta_kind(std::string_view type);
+
+// One thread at a time. Both functions need kSsePadding readable bytes after the data.
+class FastReader {
+ public:
+  FastReader();
+  ~FastReader();
+
+  // Whether the chunk is a usual one.
+  bool read_chunk(std::string_view data, bool with_head, FastChunk& chunk);
+  // Whether the event is a delta of a known kind; false at the first sight of any other type.
+  bool read_delta(std::string_view data, FastDelta& delta);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace allm::openai

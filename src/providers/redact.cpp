@@ -1,0 +1,93 @@
+#include "providers/redact.hpp"
+
+#include <array>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "allm/json.hpp"
+
+namespace allm {
+namespace {
+
+constexpr std::string_view kMark = "[REDACTED]";
+constexpr std::size_t kMinSecret = 6;
+constexpr std::size_t kMinKey = 8;
+
+bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+// Providers mask the middle of a key that they repeat with asterisks; its ends are no less part of it.
+bool is_secret(char c) { return is_word(c) || c == '-' || c == '*'; }
+
+struct Pattern {
+  std::string_view prefix;
+  bool word_initial;
+  bool dots;
+};
+constexpr std::array<Pattern, 6> kPatterns = {{
+    {.prefix = "sk-ant-", .word_initial = false, .dots = false},
+    {.prefix = "sk-", .word_initial = true, .dots = false},
+    {.prefix = "rk-", .word_initial = true, .dots = false},
+    {.prefix = "org-", .word_initial = true, .dots = false},
+    {.prefix = "AIza", .word_initial = false, .dots = false},
+    {.prefix = "ya29.", .word_initial = false, .dots = true},
+}};
+
+// The length of the secret that begins at `text`'s front, 0 if none does.
+std::size_t secret_length(std::string_view text, bool word_initial) {
+  for (const Pattern& pattern : kPatterns) {
+    if (!text.starts_with(pattern.prefix) || (pattern.word_initial && !word_initial)) continue;
+    std::size_t end = pattern.prefix.size();
+    while (end < text.size() && (is_secret(text[end]) || (pattern.dots && text[end] == '.'))) ++end;
+    if (end - pattern.prefix.size() >= kMinSecret) return end;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::string redact(std::string_view text, std::string_view provider_key) {
+  const std::size_t key_size = provider_key.size() >= kMinKey ? provider_key.size() : 0;
+  std::size_t next_key = key_size > 0 ? text.find(provider_key) : std::string_view::npos;
+  std::string result;
+  result.reserve(text.size());
+  std::size_t at = 0;
+  while (at < text.size()) {
+    if (next_key < at) next_key = text.find(provider_key, at);
+    std::size_t length = 0;
+    if (at == next_key) {
+      length = key_size;
+    } else if (const char c = text[at]; c == 's' || c == 'r' || c == 'o' || c == 'A' || c == 'y') {
+      length = secret_length(text.substr(at), at == 0 || !is_word(text[at - 1]));
+    }
+    if (length > 0) {
+      result += kMark;
+      at += length;
+    } else {
+      result += text[at++];
+    }
+  }
+  return result;
+}
+
+Error without_key(const Error& error, std::string_view key) {
+  if (key.size() < kMinKey) return error;
+  const auto has = [key](std::string_view text) { return text.find(key) != std::string_view::npos; };
+  const std::string metadata = error.metadata().dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string cause = error.cause().dump(-1, ' ', false, Json::error_handler_t::replace);
+  const auto* adapter = error.get_if<AdapterError>();
+  const bool in_id = adapter != nullptr && adapter->request_id && has(*adapter->request_id);
+  if (!has(error.message()) && !has(metadata) && !has(cause) && !in_id) return error;
+  // A key within JSON text has no escapes, so that what replaces it leaves JSON.
+  const auto cleaned = [key](const std::string& text) { return Json::parse(redact(text, key), nullptr, false); };
+  return std::visit(
+      [&](auto detail) {
+        if constexpr (std::is_same_v<decltype(detail), AdapterError>) {
+          if (in_id) detail.request_id.reset();
+        }
+        return Error(std::move(detail), redact(error.message(), key), cleaned(metadata), cleaned(cause));
+      },
+      error.detail());
+}
+
+}  // namespace allm

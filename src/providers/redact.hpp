@@ -1,0 +1,19 @@
+// Secrets taken out of text that a provider wrote, before it becomes part of an error. Pure; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "allm/error.hpp"
+
+namespace allm {
+
+// The text with everything that looks like a key of any known provider replaced by "[REDACTED]", and so every
+// occurrence of `provider_key`. Keys of less than eight characters ("none", "ollama") are placeholders and stay.
+// Linear in the length of the text.
+std::string redact(std::string_view text, std::string_view provider_key = {});
+
+// The error without the key in its message, its metadata and the ids it carries. The same error if it has none there.
+Error without_key(const Error& error, std::string_view key);
+
+}  // namespace allm
