@@ -387,7 +387,7 @@ Error Random::error_of_kind(std::size_t kind) {
         return SessionError{any_of(SessionError::Reason::no_pending_tool_call)};
     }
   };
-  return Error(detail(), text(), object(2), json(2));
+  return std::visit([&](auto kind_of) { return Error(std::move(kind_of), text(), object(2), json(2)); }, detail());
 }
 
 }  // namespace allm::gen

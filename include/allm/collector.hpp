@@ -2,24 +2,24 @@
 // program that shows events and then wants the result gets exactly what `chat` would have returned.
 #pragma once
 
-#include <cstddef>
 #include <memory>
-#include <optional>
-#include <string>
-#include <unordered_map>
-#include <vector>
 
 #include "allm/event.hpp"
 #include "allm/tool_runner.hpp"
 
 namespace allm {
 
-// One thread at a time.
+// One thread at a time. A moved-from collector can only be assigned to or destroyed.
 class StreamCollector {
  public:
   StreamCollector();
   // `seed` is the thread that the run started from: what a cancelled run leaves behind.
   explicit StreamCollector(Thread seed);
+  StreamCollector(const StreamCollector& other);
+  StreamCollector(StreamCollector&& other) noexcept;
+  StreamCollector& operator=(const StreamCollector& other);
+  StreamCollector& operator=(StreamCollector&& other) noexcept;
+  ~StreamCollector();
 
   void apply(const Event& event);
 
@@ -35,38 +35,16 @@ class StreamCollector {
   // The result of a tool batch: messages in the order in which the calls were started.
   Result<ToolBatch> tool_batch() const;
 
-  bool saw_chat_completed() const { return chat_ != nullptr; }
+  bool saw_chat_completed() const;
   // Whether the run failed at once: an error came, and no step was or can be finished. An error
   // within a message is the message's, and its step is still to come.
-  bool failed() const {
-    const bool broke_off = message_started_ && !completed_.has_value();
-    return error_.has_value() && steps_.empty() && chat_ == nullptr && !broke_off;
-  }
+  bool failed() const;
   // Whether a message is being collected: one has begun and its step is not completed.
-  bool in_message() const { return message_started_; }
+  bool in_message() const;
 
  private:
-  struct ToolOrder {
-    std::string id = {};
-    std::optional<Message> message = std::nullopt;
-    std::optional<Json> halt = std::nullopt;
-  };
-  void start_message();
-  ToolCall& call(const std::string& id);
-  ToolOrder* unanswered(const std::string& id);
-  Response build_response() &&;
-
-  std::optional<Thread> seed_;
-  bool message_started_ = false;
-  std::string text_;
-  std::vector<ToolCall> calls_;
-  std::unordered_map<std::string, std::size_t> call_index_;
-  std::optional<MessageCompleted> completed_;
-  std::optional<FinishReason> finish_reason_;
-  std::optional<Error> error_;
-  std::vector<ToolOrder> tools_;
-  std::vector<std::shared_ptr<const StepResult>> steps_;
-  std::shared_ptr<const ChatResult> chat_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace allm

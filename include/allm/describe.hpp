@@ -143,7 +143,7 @@ class Field {
   friend class Fields;
 
   Field& rule(const char* keyword, Json value) {
-    info_.rules[keyword] = std::move(value);
+    info_.set_rule(keyword, std::move(value));
     return *this;
   }
 

@@ -48,6 +48,8 @@ struct FieldInfo {
   bool optional = false;
   bool has_default = false;
   std::shared_ptr<const FieldAccess> access;
+
+  void set_rule(const char* keyword, Json value);
 };
 
 // A struct's fields, ready for use.
@@ -104,10 +106,10 @@ class ArgumentReader {
   const Json::object_t* read_object(const Json& json);
 
   // Where the next values are. `name` must stay valid until pop().
-  void push(const std::string& name) { path_.push_back({&name, 0}); }
-  void push(std::size_t index) { path_.push_back({nullptr, index}); }
-  void pop() { path_.pop_back(); }
-  std::size_t depth() const { return path_.size(); }
+  void push(const std::string& name);
+  void push(std::size_t index);
+  void pop();
+  std::size_t depth() const;
 
   // `rule` is a schema keyword, `text` follows the path in a sentence.
   void problem(std::string_view rule, std::string_view text);
@@ -124,7 +126,7 @@ class ArgumentReader {
   std::vector<Step> path_;
   std::size_t problems_ = 0;
   std::vector<FieldError> errors_;
-  Json issues_ = {};  // an array once there are any
+  Json issues_ = null_json();  // an array once there are any
   std::string message_;
 };
 

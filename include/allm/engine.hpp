@@ -72,4 +72,7 @@ class Engine {
   std::shared_ptr<const Impl> impl_;
 };
 
+// An engine without an adapter: what the tool runner uses where none is given.
+const Engine& default_engine();
+
 }  // namespace allm

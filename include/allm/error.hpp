@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -153,9 +154,16 @@ class Error {
 
   // An empty message is replaced by a default one: the kind, the provider or tool in parentheses
   // where known, and the reason. `metadata` is a JSON object; `cause` any JSON value.
-  Error(Detail detail, std::string message = {});
-  Error(Detail detail, std::string message, Json metadata);
-  Error(Detail detail, std::string message, Json metadata, Json cause);
+  // `Kind` is one of the six.
+  template <class Kind>
+    requires std::is_enum_v<typename Kind::Reason>
+  Error(Kind detail, std::string message = {});
+  template <class Kind>
+    requires std::is_enum_v<typename Kind::Reason>
+  Error(Kind detail, std::string message, Json metadata);
+  template <class Kind>
+    requires std::is_enum_v<typename Kind::Reason>
+  Error(Kind detail, std::string message, Json metadata, Json cause);
 
   const Detail& detail() const;
   const std::string& message() const;
@@ -169,9 +177,7 @@ class Error {
 
   // The detail if the error is of that kind, else null: `if (auto* e = error.get_if<ToolError>())`.
   template <class Kind>
-  const Kind* get_if() const {
-    return std::get_if<Kind>(&detail());
-  }
+  const Kind* get_if() const;
   template <class Kind>
   bool is(typename Kind::Reason reason) const {
     const Kind* kind = get_if<Kind>();
@@ -182,6 +188,7 @@ class Error {
 
  private:
   struct Data;
+  static std::shared_ptr<const Data> make(Detail detail, std::string message, Json metadata, Json cause);
   std::shared_ptr<const Data> data_;
 };
 

@@ -18,6 +18,8 @@ namespace allm {
 // {}. A function of ours, because headers that call `Json::object()` make every user's compiler
 // instantiate it.
 Json empty_object();
+// null, for the same reason.
+Json null_json();
 
 // Limits on what a reader accepts. Each exists so that a hostile document costs an error and not
 // the process; raise one only for input you trust.

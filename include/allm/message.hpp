@@ -46,7 +46,7 @@ struct Image {
   std::optional<std::string> prompt = std::nullopt;
   std::optional<std::string> revised_prompt = std::nullopt;
   Json metadata = empty_object();
-  Json unknown_fields = {};  // members of the JSON form that this version does not know
+  Json unknown_fields = null_json();  // members of the JSON form that this version does not know
   bool operator==(const Image&) const;
 };
 
@@ -65,7 +65,7 @@ Result<std::string> image_data_uri(const Image& image);
 struct TextPart {
   std::string text;
   Json metadata = empty_object();
-  Json unknown_fields = {};
+  Json unknown_fields = null_json();
   bool operator==(const TextPart&) const;
 };
 
@@ -73,7 +73,7 @@ struct ImagePart {
   Image image;
   ImageDetail detail = ImageDetail::automatic;
   Json metadata = empty_object();
-  Json unknown_fields = {};
+  Json unknown_fields = null_json();
   bool operator==(const ImagePart&) const;
 };
 
@@ -95,7 +95,7 @@ struct ToolCall {
   Json arguments = empty_object();
   std::optional<std::string> raw_arguments = std::nullopt;
   Json metadata = empty_object();
-  Json unknown_fields = {};
+  Json unknown_fields = null_json();
   bool operator==(const ToolCall&) const;
 };
 
@@ -107,7 +107,7 @@ struct Message {
   // Calls that an assistant message makes. In JSON they are `metadata.tool_calls`.
   std::vector<ToolCall> tool_calls = {};
   Json metadata = empty_object();
-  Json unknown_fields = {};
+  Json unknown_fields = null_json();
 
   // The message's text: the content itself, or its text parts joined.
   std::string text() const;

@@ -20,12 +20,12 @@ struct ModelRef {
   std::optional<std::string> provider;
   std::string id;
   // {"tools": bool, "json_native": bool, "vision": bool, …}; a missing key forbids nothing.
-  Json capabilities = {};
-  Json limits = {};
+  Json capabilities = null_json();
+  Json limits = null_json();
   // {"input": price, "output": price} per million tokens.
-  Json pricing = {};
+  Json pricing = null_json();
   Json metadata = empty_object();
-  Json unknown_fields = {};
+  Json unknown_fields = null_json();
   bool operator==(const ModelRef&) const;
 };
 

@@ -39,7 +39,7 @@ class ToolErrorDecision {
 
  private:
   Kind kind_ = Kind::none;
-  Json value_ = {};
+  Json value_ = null_json();
 };
 
 // Called once per failure, on the consumer's thread. If it throws, the run halts.

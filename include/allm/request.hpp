@@ -81,7 +81,7 @@ struct Request {
   std::optional<PromptCache> prompt_cache = std::nullopt;
   Json options = empty_object();  // further settings for the provider, by its own names
   Json metadata = empty_object();
-  Json unknown_fields = {};
+  Json unknown_fields = null_json();
   bool operator==(const Request&) const;
 };
 

@@ -31,7 +31,7 @@ struct Usage {
   std::optional<double> total_cost = std::nullopt;
   Json tool_usage = empty_object();
   Json extra = empty_object();
-  Json unknown_fields = {};
+  Json unknown_fields = null_json();
 
   // `total_tokens`, else input + output if both were reported.
   std::optional<std::int64_t> total() const;
@@ -51,12 +51,12 @@ struct Response {
   std::vector<ToolCall> tool_calls = {};
   std::optional<FinishReason> finish_reason = std::nullopt;
   std::optional<std::string> raw_finish_reason = std::nullopt;  // the provider's word for it
-  Json raw = {};
+  Json raw = null_json();
   Usage usage = {};
   // The failure that ended the message after it had begun. In JSON it is `metadata.error`.
   std::optional<Error> error = std::nullopt;
   Json metadata = empty_object();
-  Json unknown_fields = {};
+  Json unknown_fields = null_json();
 
   // `output_text`, else the message's text content, else nothing.
   std::optional<std::string> text() const;

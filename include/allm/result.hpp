@@ -35,7 +35,7 @@ struct StepResult {
   // halted_reason, halt_tool_call_id, halt_result, pending_question, pending_tool_call_id,
   // ask_user_opts, on_tool_error_exception.
   Json metadata = empty_object();
-  Json unknown_fields = {};
+  Json unknown_fields = null_json();
   bool operator==(const StepResult&) const;
 };
 
@@ -57,7 +57,7 @@ struct ChatResult {
   // on_tool_error_exception?}; manual {manual_turn_index}; a handler's own {halt_tool_call_id,
   // halt_result}. A finalize run adds {structured_finalize: {pass_1_halted, pass_2_error?}}.
   Json metadata = empty_object();
-  Json unknown_fields = {};
+  Json unknown_fields = null_json();
 
   // The final answer's text, "" if there is none.
   std::string text() const;

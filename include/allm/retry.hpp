@@ -19,10 +19,11 @@ struct RetryPolicy {
   // Wait as long as the provider asks, if it does.
   bool respect_retry_after = true;
   // Reasons worth another try.
-  std::vector<AdapterError::Reason> retry_on = {
-      AdapterError::Reason::rate_limited, AdapterError::Reason::provider_unavailable, AdapterError::Reason::timeout};
+  std::vector<AdapterError::Reason> retry_on = default_retry_on();
 
   static RetryPolicy off();
+  // rate_limited, provider_unavailable, timeout.
+  static std::vector<AdapterError::Reason> default_retry_on();
 };
 
 }  // namespace allm

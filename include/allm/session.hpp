@@ -31,7 +31,7 @@ struct Session {
   std::optional<std::string> pending_tool_call_id = std::nullopt;
   Json context = empty_object();  // handed to tool handlers
   Json metadata = empty_object();
-  Json unknown_fields = {};
+  Json unknown_fields = null_json();
   bool operator==(const Session&) const;
 };
 

@@ -127,7 +127,7 @@ struct Thread {
 
   MessageList messages;
   Json metadata = empty_object();
-  Json unknown_fields = {};
+  Json unknown_fields = null_json();
   bool operator==(const Thread&) const;
 };
 

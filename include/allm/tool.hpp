@@ -36,13 +36,13 @@ class Engine;
 
 // What a handler answers.
 struct ToolOk {
-  Json value = {};
+  Json value = null_json();
   bool operator==(const ToolOk&) const;
 };
 // A failure: a value that the handler reported, or an Error of kind ToolError made by the runtime.
 struct ToolFailure {
   std::variant<Json, Error> reason;
-  bool reported() const { return std::holds_alternative<Json>(reason); }
+  bool reported() const;
   bool operator==(const ToolFailure&) const;
 };
 // Ends the run with a question for the user. `options` is an object of the program's own design.
@@ -55,7 +55,7 @@ struct AskUser {
 // is_reserved_halt_reason.
 struct Halt {
   std::string reason = {};
-  Json result = {};
+  Json result = null_json();
   bool operator==(const Halt&) const;
 };
 using ToolOutcome = std::variant<ToolOk, ToolFailure, AskUser, Halt>;
@@ -63,7 +63,7 @@ using ToolOutcome = std::variant<ToolOk, ToolFailure, AskUser, Halt>;
 ToolOutcome ok(Json value);
 ToolOutcome failure(Json reason);
 ToolOutcome ask_user(std::string question, Json options = empty_object());
-ToolOutcome halt(std::string reason, Json result = nullptr);
+ToolOutcome halt(std::string reason, Json result = null_json());
 
 // Reasons that only the runtime may give: ask_user, max_turns, halt_when, tool_error, cancelled,
 // completed, error, manual_tool_calls.
@@ -136,41 +136,38 @@ class Handler {
   Handler(std::nullptr_t) {}
   template <class F>
     requires(!std::same_as<std::remove_cvref_t<F>, Handler> && detail::AnyHandler<std::decay_t<F>>)
-  Handler(F&& function) : call_(erase(std::forward<F>(function))) {}
+  Handler(F&& function) : call_(std::make_shared<const CallOf<std::decay_t<F>>>(std::forward<F>(function))) {}
 
   explicit operator bool() const { return call_ != nullptr; }
   // Calls the handler. Its exceptions pass through.
-  void operator()(const Json& arguments, const ToolContext& context, ToolCompletion done) const {
-    (*call_)(arguments, context, std::move(done));
-  }
+  void operator()(const Json& arguments, const ToolContext& context, ToolCompletion done) const;
 
  private:
-  using Call = std::function<void(const Json&, const ToolContext&, ToolCompletion)>;
-
+  class Call {
+   public:
+    virtual ~Call() = default;
+    virtual void run(const Json& arguments, const ToolContext& context, ToolCompletion done) const = 0;
+  };
   template <class F>
-  static std::shared_ptr<const Call> erase(F&& function) {
-    using Function = std::decay_t<F>;
-    auto shared = std::make_shared<const Function>(std::forward<F>(function));
-    if constexpr (detail::PlainHandler<Function>) {
-      return std::make_shared<const Call>([shared](const Json& arguments, const ToolContext&, ToolCompletion done) {
-        done(ToolOutcome((*shared)(arguments)));
-      });
-    } else if constexpr (detail::ContextHandler<Function>) {
-      return std::make_shared<const Call>(
-          [shared](const Json& arguments, const ToolContext& context, ToolCompletion done) {
-            done(ToolOutcome((*shared)(arguments, context)));
-          });
-    } else if constexpr (detail::LateHandler<Function>) {
-      return std::make_shared<const Call>([shared](const Json& arguments, const ToolContext&, ToolCompletion done) {
-        (*shared)(arguments, std::move(done));
-      });
-    } else {
-      return std::make_shared<const Call>(
-          [shared](const Json& arguments, const ToolContext& context, ToolCompletion done) {
-            (*shared)(arguments, context, std::move(done));
-          });
+  class CallOf final : public Call {
+   public:
+    template <class From>
+    explicit CallOf(From&& function) : function_(std::forward<From>(function)) {}
+    void run(const Json& arguments, const ToolContext& context, ToolCompletion done) const override {
+      if constexpr (detail::PlainHandler<F>) {
+        done(function_(arguments));
+      } else if constexpr (detail::ContextHandler<F>) {
+        done(function_(arguments, context));
+      } else if constexpr (detail::LateHandler<F>) {
+        function_(arguments, std::move(done));
+      } else {
+        function_(arguments, context, std::move(done));
+      }
     }
-  }
+
+   private:
+    F function_;
+  };
 
   std::shared_ptr<const Call> call_;
 };
@@ -193,7 +190,7 @@ struct Tool {
   // How long a call may take; default: the run's `tool_timeout`.
   std::optional<std::chrono::milliseconds> timeout = std::nullopt;
   Json metadata = empty_object();
-  Json unknown_fields = {};
+  Json unknown_fields = null_json();
 
   friend bool operator==(const Tool& a, const Tool& b);
 };

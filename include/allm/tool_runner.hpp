@@ -24,12 +24,13 @@ struct ToolBatch {
 // no tool (nothing runs then), and with ValidationError `invalid_option`. Everything that goes wrong
 // inside a call is in its message.
 Result<ToolBatch> run_tool_calls(std::vector<ToolCall> calls, std::vector<Tool> tools,
-                                 const CallOptions& options = default_options(), const Engine& engine = Engine());
+                                 const CallOptions& options = default_options(),
+                                 const Engine& engine = default_engine());
 
 // The same as events: ToolExecutionStarted when a handler is dispatched, ToolExecutionCompleted when
 // it is over, then one of ToolResultEncoded, AskUserRequested and ToolHalt. Failures as above come
 // as a single ErrorEvent.
 EventStream stream_tool_calls(std::vector<ToolCall> calls, std::vector<Tool> tools,
-                              const CallOptions& options = default_options(), Engine engine = Engine());
+                              const CallOptions& options = default_options(), const Engine& engine = default_engine());
 
 }  // namespace allm

@@ -1,6 +1,10 @@
 #include "allm/collector.hpp"
 
+#include <optional>
+#include <string>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "tools/halt.hpp"
 
@@ -13,48 +17,79 @@ Error cancelled() {
 
 }  // namespace
 
-StreamCollector::StreamCollector() = default;
-StreamCollector::StreamCollector(Thread seed) : seed_(std::move(seed)) {}
+struct StreamCollector::State {
+  struct ToolOrder {
+    std::string id = {};
+    std::optional<Message> message = std::nullopt;
+    std::optional<Json> halt = std::nullopt;
+  };
 
-void StreamCollector::start_message() {
-  message_started_ = true;
-  text_.clear();
-  calls_.clear();
-  call_index_.clear();
-  completed_.reset();
-  finish_reason_.reset();
-  error_.reset();
-  tools_.clear();
+  void start_message();
+  void apply(const Event& event);
+  ToolCall& call(const std::string& id);
+  ToolOrder* unanswered(const std::string& id);
+  Response build_response() &&;
+
+  std::optional<Thread> seed = std::nullopt;
+  bool message_started = false;
+  std::string text = {};
+  std::vector<ToolCall> calls = {};
+  std::unordered_map<std::string, std::size_t> call_index = {};
+  std::optional<MessageCompleted> completed = std::nullopt;
+  std::optional<FinishReason> finish_reason = std::nullopt;
+  std::optional<Error> error = std::nullopt;
+  std::vector<ToolOrder> tools = {};
+  std::vector<std::shared_ptr<const StepResult>> steps = {};
+  std::shared_ptr<const ChatResult> chat = nullptr;
+};
+
+StreamCollector::StreamCollector() : state_(std::make_unique<State>()) {}
+StreamCollector::StreamCollector(Thread seed) : StreamCollector() { state_->seed = std::move(seed); }
+StreamCollector::StreamCollector(const StreamCollector& other) : state_(std::make_unique<State>(*other.state_)) {}
+StreamCollector::StreamCollector(StreamCollector&& other) noexcept = default;
+StreamCollector& StreamCollector::operator=(const StreamCollector& other) { return *this = StreamCollector(other); }
+StreamCollector& StreamCollector::operator=(StreamCollector&& other) noexcept = default;
+StreamCollector::~StreamCollector() = default;
+
+void StreamCollector::State::start_message() {
+  message_started = true;
+  text.clear();
+  calls.clear();
+  call_index.clear();
+  completed.reset();
+  finish_reason.reset();
+  error.reset();
+  tools.clear();
 }
 
-ToolCall& StreamCollector::call(const std::string& id) {
-  if (!message_started_) start_message();
-  const auto [entry, added] = call_index_.try_emplace(id, calls_.size());
-  if (added) calls_.push_back({.id = id, .raw_arguments = std::string()});
-  return calls_[entry->second];
+ToolCall& StreamCollector::State::call(const std::string& id) {
+  if (!message_started) start_message();
+  const auto [entry, added] = call_index.try_emplace(id, calls.size());
+  if (added) calls.push_back({.id = id, .raw_arguments = std::string()});
+  return calls[entry->second];
 }
 
-StreamCollector::ToolOrder* StreamCollector::unanswered(const std::string& id) {
-  for (ToolOrder& tool : tools_) {
+StreamCollector::State::ToolOrder* StreamCollector::State::unanswered(const std::string& id) {
+  for (ToolOrder& tool : tools) {
     if (tool.id == id && !tool.message) return &tool;
   }
   // Answered without having been started: a call that was not run.
-  tools_.push_back({.id = id});
-  return &tools_.back();
+  tools.push_back({.id = id});
+  return &tools.back();
 }
 
-void StreamCollector::apply(const Event& event) {
+void StreamCollector::State::apply(const Event& event) {
   switch (event.tag()) {
     case EventTag::message_started:
       start_message();
       break;
     case EventTag::text_delta:
-      if (!message_started_) start_message();
-      text_ += event.get_if<TextDelta>()->delta;
+      if (!message_started) start_message();
+      text += event.get_if<TextDelta>()->delta;
       break;
     case EventTag::text_completed:
-      if (!message_started_) start_message();
-      text_ = event.get_if<TextCompleted>()->text;
+      if (!message_started) start_message();
+      text = event.get_if<TextCompleted>()->text;
       break;
     case EventTag::tool_call_started: {
       const auto& started = *event.get_if<ToolCallStarted>();
@@ -68,24 +103,24 @@ void StreamCollector::apply(const Event& event) {
       break;
     }
     case EventTag::tool_call_completed: {
-      ToolCall completed = event.get_if<ToolCallCompleted>()->call;
-      if (!completed.raw_arguments) completed.raw_arguments.emplace();
-      call(completed.id) = std::move(completed);
+      ToolCall whole = event.get_if<ToolCallCompleted>()->call;
+      if (!whole.raw_arguments) whole.raw_arguments.emplace();
+      call(whole.id) = std::move(whole);
       break;
     }
     case EventTag::message_completed:
-      if (!message_started_) start_message();
-      completed_ = *event.get_if<MessageCompleted>();
-      if (completed_->finish_reason) finish_reason_ = completed_->finish_reason;
+      if (!message_started) start_message();
+      completed = *event.get_if<MessageCompleted>();
+      if (completed->finish_reason) finish_reason = completed->finish_reason;
       break;
     case EventTag::raw_chunk:
       break;
     case EventTag::error:
-      error_ = event.get_if<ErrorEvent>()->error;
-      if (message_started_) finish_reason_ = FinishReason::error;
+      error = event.get_if<ErrorEvent>()->error;
+      if (message_started) finish_reason = FinishReason::error;
       break;
     case EventTag::tool_execution_started:
-      tools_.push_back({.id = event.get_if<ToolExecutionStarted>()->id});
+      tools.push_back({.id = event.get_if<ToolExecutionStarted>()->id});
       break;
     case EventTag::tool_execution_completed:
       break;
@@ -109,72 +144,83 @@ void StreamCollector::apply(const Event& event) {
       break;
     }
     case EventTag::step_completed:
-      steps_.push_back(event.get_if<StepCompleted>()->step);
-      message_started_ = false;
-      error_.reset();
+      steps.push_back(event.get_if<StepCompleted>()->step);
+      message_started = false;
+      error.reset();
       break;
     case EventTag::chat_completed:
-      chat_ = event.get_if<ChatCompleted>()->result;
+      chat = event.get_if<ChatCompleted>()->result;
       break;
   }
 }
 
-Response StreamCollector::build_response() && {
+Response StreamCollector::State::build_response() && {
   Response response;
-  response.tool_calls = std::move(calls_);
-  response.finish_reason = finish_reason_;
-  response.error = std::move(error_);
-  if (completed_) {
-    response.id = std::move(completed_->id);
-    response.request_id = std::move(completed_->request_id);
-    response.model = std::move(completed_->model);
-    response.raw_finish_reason = std::move(completed_->raw_finish_reason);
-    response.message = std::move(completed_->message);
-    response.metadata = std::move(completed_->metadata);
-    if (completed_->usage) response.usage = *std::move(completed_->usage);
+  response.tool_calls = std::move(calls);
+  response.finish_reason = finish_reason;
+  response.error = std::move(error);
+  if (completed) {
+    response.id = std::move(completed->id);
+    response.request_id = std::move(completed->request_id);
+    response.model = std::move(completed->model);
+    response.raw_finish_reason = std::move(completed->raw_finish_reason);
+    response.message = std::move(completed->message);
+    response.metadata = std::move(completed->metadata);
+    if (completed->usage) response.usage = *std::move(completed->usage);
   } else {
-    response.message = assistant(text_);
+    response.message = assistant(text);
   }
-  response.output_text = std::move(text_);
+  response.output_text = std::move(text);
   return response;
 }
 
+void StreamCollector::apply(const Event& event) { state_->apply(event); }
+
+bool StreamCollector::saw_chat_completed() const { return state_->chat != nullptr; }
+
+bool StreamCollector::failed() const {
+  const bool broke_off = state_->message_started && !state_->completed.has_value();
+  return state_->error.has_value() && state_->steps.empty() && state_->chat == nullptr && !broke_off;
+}
+
+bool StreamCollector::in_message() const { return state_->message_started; }
+
 Result<Response> StreamCollector::response() && {
-  if (message_started_) return std::move(*this).build_response();
-  return std::unexpected(error_.value_or(cancelled()));
+  if (state_->message_started) return std::move(*state_).build_response();
+  return std::unexpected(state_->error.value_or(cancelled()));
 }
 
 Result<Response> StreamCollector::response() const& { return StreamCollector(*this).response(); }
 
 Result<StepResult> StreamCollector::step_result() const {
-  if (!steps_.empty()) return *steps_.back();
-  return std::unexpected(error_.value_or(cancelled()));
+  if (!state_->steps.empty()) return *state_->steps.back();
+  return std::unexpected(state_->error.value_or(cancelled()));
 }
 
 Result<ChatResult> StreamCollector::chat_result() const {
-  if (chat_) return *chat_;
-  if (failed()) return std::unexpected(*error_);
+  if (state_->chat) return *state_->chat;
+  if (failed()) return std::unexpected(*state_->error);
   ChatResult result;
-  result.halted_reason = error_ ? halted::error : halted::cancelled;
-  result.error = error_;
-  if (seed_) result.thread = *seed_;
-  for (const auto& step : steps_) {
+  result.halted_reason = state_->error ? halted::error : halted::cancelled;
+  result.error = state_->error;
+  if (state_->seed) result.thread = *state_->seed;
+  for (const auto& step : state_->steps) {
     result.usage += step->response.usage;
     result.steps.push_back(*step);
   }
-  if (!steps_.empty()) {
-    result.thread = steps_.back()->thread;
-    result.final_response = steps_.back()->response;
-  } else if (message_started_) {
-    result.final_response = StreamCollector(*this).build_response();
+  if (!state_->steps.empty()) {
+    result.thread = state_->steps.back()->thread;
+    result.final_response = state_->steps.back()->response;
+  } else if (state_->message_started) {
+    result.final_response = State(*state_).build_response();
   }
   return result;
 }
 
 Result<ToolBatch> StreamCollector::tool_batch() const {
-  if (error_) return std::unexpected(*error_);
+  if (state_->error) return std::unexpected(*state_->error);
   ToolBatch batch;
-  for (const ToolOrder& tool : tools_) {
+  for (const State::ToolOrder& tool : state_->tools) {
     if (!tool.message) return std::unexpected(cancelled());
     batch.messages.push_back(*tool.message);
     if (!batch.halt) batch.halt = tool.halt;

@@ -27,7 +27,6 @@ bool ToolExecutionCompleted::operator==(const ToolExecutionCompleted&) const = d
 bool ToolResultEncoded::operator==(const ToolResultEncoded&) const = default;
 bool AskUserRequested::operator==(const AskUserRequested&) const = default;
 bool ToolHalt::operator==(const ToolHalt&) const = default;
-bool Event::operator==(const Event&) const = default;
 bool ImageBytes::operator==(const ImageBytes&) const = default;
 bool ImageBase64::operator==(const ImageBase64&) const = default;
 bool ImageUrl::operator==(const ImageUrl&) const = default;

@@ -81,17 +81,56 @@ template std::optional<ValidationError::Reason> reason_from_string(std::string_v
 template std::optional<ToolError::Reason> reason_from_string(std::string_view);
 template std::optional<SessionError::Reason> reason_from_string(std::string_view);
 
-Error::Error(Detail detail, std::string message)
-    : Error(std::move(detail), std::move(message), Json::object(), nullptr) {}
+template <class Kind>
+  requires std::is_enum_v<typename Kind::Reason>
+Error::Error(Kind detail, std::string message)
+    : data_(make(std::move(detail), std::move(message), Json::object(), nullptr)) {}
 
-Error::Error(Detail detail, std::string message, Json metadata)
-    : Error(std::move(detail), std::move(message), std::move(metadata), nullptr) {}
+template <class Kind>
+  requires std::is_enum_v<typename Kind::Reason>
+Error::Error(Kind detail, std::string message, Json metadata)
+    : data_(make(std::move(detail), std::move(message), std::move(metadata), nullptr)) {}
 
-Error::Error(Detail detail, std::string message, Json metadata, Json cause) {
+template <class Kind>
+  requires std::is_enum_v<typename Kind::Reason>
+Error::Error(Kind detail, std::string message, Json metadata, Json cause)
+    : data_(make(std::move(detail), std::move(message), std::move(metadata), std::move(cause))) {}
+
+template <class Kind>
+const Kind* Error::get_if() const {
+  return std::get_if<Kind>(&data_->detail);
+}
+
+template Error::Error(EngineError, std::string);
+template Error::Error(EngineError, std::string, Json);
+template Error::Error(EngineError, std::string, Json, Json);
+template const EngineError* Error::get_if<EngineError>() const;
+template Error::Error(AdapterError, std::string);
+template Error::Error(AdapterError, std::string, Json);
+template Error::Error(AdapterError, std::string, Json, Json);
+template const AdapterError* Error::get_if<AdapterError>() const;
+template Error::Error(StreamError, std::string);
+template Error::Error(StreamError, std::string, Json);
+template Error::Error(StreamError, std::string, Json, Json);
+template const StreamError* Error::get_if<StreamError>() const;
+template Error::Error(ValidationError, std::string);
+template Error::Error(ValidationError, std::string, Json);
+template Error::Error(ValidationError, std::string, Json, Json);
+template const ValidationError* Error::get_if<ValidationError>() const;
+template Error::Error(ToolError, std::string);
+template Error::Error(ToolError, std::string, Json);
+template Error::Error(ToolError, std::string, Json, Json);
+template const ToolError* Error::get_if<ToolError>() const;
+template Error::Error(SessionError, std::string);
+template Error::Error(SessionError, std::string, Json);
+template Error::Error(SessionError, std::string, Json, Json);
+template const SessionError* Error::get_if<SessionError>() const;
+
+std::shared_ptr<const Error::Data> Error::make(Detail detail, std::string message, Json metadata, Json cause) {
   if (message.empty()) message = default_message(detail);
   if (metadata.is_null()) metadata = Json::object();
-  data_ =
-      std::make_shared<const Data>(Data{std::move(detail), std::move(message), std::move(metadata), std::move(cause)});
+  return std::make_shared<const Data>(
+      Data{std::move(detail), std::move(message), std::move(metadata), std::move(cause)});
 }
 
 const Error::Detail& Error::detail() const { return data_->detail; }

@@ -7,4 +7,51 @@ namespace allm {
 std::string_view to_string(Mode mode) { return enum_name(mode); }
 std::string_view to_string(EventTag tag) { return enum_name(tag); }
 
+Event::Event(const Event& other) : tag_(other.tag_) {
+  dispatch(tag_, [&]<class T>() { construct<T>(other.stored<T>()); });
+}
+
+Event::Event(Event&& other) noexcept : tag_(other.tag_) { take(other); }
+
+Event& Event::operator=(const Event& other) {
+  if (this != &other) *this = Event(other);
+  return *this;
+}
+
+Event& Event::operator=(Event&& other) noexcept {
+  if (this != &other) {
+    destroy();
+    tag_ = other.tag_;
+    take(other);
+  }
+  return *this;
+}
+
+Event::~Event() { destroy(); }
+
+bool Event::operator==(const Event& other) const {
+  return tag_ == other.tag_ && dispatch(tag_, [&]<class T>() { return stored<T>() == other.stored<T>(); });
+}
+
+void Event::destroy() {
+  dispatch(tag_, [this]<class T>() {
+    if constexpr (kBoxed<T>) {
+      delete slot<T>();
+    } else {
+      slot<T>().~T();
+    }
+  });
+}
+
+void Event::take(Event& other) {
+  dispatch(tag_, [&]<class T>() {
+    static_assert(alignof(T) <= alignof(void*) && std::is_nothrow_move_constructible_v<T>);
+    if constexpr (kBoxed<T>) {
+      ::new (static_cast<void*>(storage_)) T*(std::exchange(other.slot<T>(), nullptr));
+    } else {
+      ::new (static_cast<void*>(storage_)) T(std::move(other.slot<T>()));
+    }
+  });
+}
+
 }  // namespace allm

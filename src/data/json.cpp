@@ -76,6 +76,7 @@ bool match(const Json& a, const Json& b, Pairs& open) {
 }  // namespace
 
 Json empty_object() { return Json::object(); }
+Json null_json() { return nullptr; }
 
 Result<Json> parse_json(std::string_view text, const ReadLimits& limits) {
   const ReadLimits kept = codec::effective(limits);

@@ -30,6 +30,12 @@ bool operator==(const Tool& a, const Tool& b) {
 
 Tool tool(Tool declaration) { return declaration; }
 
+bool ToolFailure::reported() const { return std::holds_alternative<Json>(reason); }
+
+void Handler::operator()(const Json& arguments, const ToolContext& context, ToolCompletion done) const {
+  call_->run(arguments, context, std::move(done));
+}
+
 bool ToolCompletion::operator()(ToolOutcome outcome) const { return sink_->complete(std::move(outcome)); }
 
 }  // namespace allm

@@ -14,8 +14,8 @@ std::uint64_t next_engine_id() {
 }
 
 const std::shared_ptr<const ParamDefaults>& no_params() {
-  static const auto none = std::make_shared<const ParamDefaults>();
-  return none;
+  static const auto* const none = new std::shared_ptr<const ParamDefaults>(std::make_shared<const ParamDefaults>());
+  return *none;
 }
 
 std::shared_ptr<const ParamDefaults> defaults_of(const Json& params) {
@@ -84,6 +84,11 @@ Engine Engine::with_context(Json context) const {
   auto impl = std::make_shared<Impl>(*impl_);
   impl->options.context = std::move(context);
   return Engine(std::move(impl));
+}
+
+const Engine& default_engine() {
+  static const auto* const engine = new Engine();
+  return *engine;
 }
 
 }  // namespace allm

@@ -43,6 +43,11 @@ std::optional<std::chrono::milliseconds> retry_delay(const RetryPolicy& policy, 
 
 }  // namespace
 
+std::vector<AdapterError::Reason> RetryPolicy::default_retry_on() {
+  return {AdapterError::Reason::rate_limited, AdapterError::Reason::provider_unavailable,
+          AdapterError::Reason::timeout};
+}
+
 RetryPolicy RetryPolicy::off() { return {.max_attempts = 1, .retry_on = {}}; }
 
 ModelCall::ModelCall(std::shared_ptr<const Run> run, const AdapterCall& call) : run_(std::move(run)), call_(call) {}

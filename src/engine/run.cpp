@@ -1,6 +1,7 @@
 #include "engine/run.hpp"
 
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -36,9 +37,9 @@ class OptionProblems {
 };
 
 template <class T>
-T pick(const std::optional<T>& call, const std::optional<T>& engine, T fallback) {
+T pick(const std::optional<T>& call, const std::optional<T>& engine, const std::type_identity_t<T>& fallback) {
   if (call) return *call;
-  return engine ? *engine : std::move(fallback);
+  return engine ? *engine : fallback;
 }
 
 bool is_nonempty_object(const std::optional<Json>& context) {
@@ -46,8 +47,8 @@ bool is_nonempty_object(const std::optional<Json>& context) {
 }
 
 const std::shared_ptr<const Json>& no_context() {
-  static const auto empty = std::make_shared<const Json>(Json::object());
-  return empty;
+  static const auto* const empty = new std::shared_ptr<const Json>(std::make_shared<const Json>(Json::object()));
+  return *empty;
 }
 
 }  // namespace

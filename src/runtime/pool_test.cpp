@@ -85,17 +85,18 @@ TEST_F(PoolTest, TasksSubmittedByTasksRunToo) {
   make();
   Gate may_end;
   Gate inner;
-  Gate outer;
+  Counter ended;
   submit([&] {
     submit([&] {
       inner.open();
       may_end.wait();
+      ended.add();
     });
     inner.wait();  // the outer one blocks until the inner one runs
-    outer.open();
+    may_end.open();
+    ended.add();
   });
-  outer.wait();
-  may_end.open();
+  ended.wait_for(2);
 }
 
 TEST_F(PoolTest, MaxThreadsBoundsWhatRunsAtOnce) {

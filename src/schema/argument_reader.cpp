@@ -81,6 +81,11 @@ std::string_view broken_rule(const Json& json) {
 
 }  // namespace
 
+void ArgumentReader::push(const std::string& name) { path_.push_back({&name, 0}); }
+void ArgumentReader::push(std::size_t index) { path_.push_back({nullptr, index}); }
+void ArgumentReader::pop() { path_.pop_back(); }
+std::size_t ArgumentReader::depth() const { return path_.size(); }
+
 void ArgumentReader::problem(std::string_view rule, std::string_view text) {
   ++problems_;
   if (problems_ > kMaxProblems) return;

@@ -31,6 +31,8 @@ struct StructInfo::Field {
   bool required() const { return !info.optional && !info.has_default; }
 };
 
+void FieldInfo::set_rule(const char* keyword, Json value) { rules[keyword] = std::move(value); }
+
 StructInfo::StructInfo(std::vector<FieldInfo> fields) {
   fields_.reserve(fields.size());
   for (FieldInfo& info : fields) {

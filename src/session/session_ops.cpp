@@ -89,15 +89,15 @@ Result<Prepared> prepare(const Session& session, Operation operation, std::optio
 }
 
 SessionStream open_stream(const Engine& engine, Session session, Operation operation, std::optional<Message> message,
-                          CallOptions options) {
+                          const CallOptions& options) {
   const auto kind = operation == Operation::step ? SessionReducer::Kind::step : SessionReducer::Kind::chat;
   Result<Prepared> prepared = prepare(session, operation, std::move(message), options);
   if (!prepared) {
     return {failed_stream(prepared.error(), options), SessionReducer(session, session, kind)};
   }
   const Thread thread = prepared->seed.thread;
-  EventStream events = kind == SessionReducer::Kind::step ? stream_step(engine, thread, std::move(prepared->options))
-                                                          : stream(engine, thread, std::move(prepared->options));
+  EventStream events = kind == SessionReducer::Kind::step ? stream_step(engine, thread, prepared->options)
+                                                          : stream(engine, thread, prepared->options);
   return {std::move(events), SessionReducer(std::move(session), std::move(prepared->seed), kind)};
 }
 

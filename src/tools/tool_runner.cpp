@@ -25,7 +25,7 @@ Result<std::unique_ptr<ToolBatchSource>> make_batch(std::vector<ToolCall> calls,
 bool ToolBatch::operator==(const ToolBatch&) const = default;
 
 EventStream stream_tool_calls(std::vector<ToolCall> calls, std::vector<Tool> tools, const CallOptions& options,
-                              Engine engine) {
+                              const Engine& engine) {
   auto batch = make_batch(std::move(calls), std::move(tools), options, engine);
   if (!batch) return failed_stream(batch.error(), options);
   return observed_stream(*std::move(batch), options);
