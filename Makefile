@@ -1,6 +1,6 @@
 # A thin face on CMake; `make help` lists what there is. JOBS=n limits parallel compilation.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build build run test check bench lint includes snippets headers tidy format format-check fuzz debug asan tsan \
+.PHONY: help setup setup-build build run test bench lint includes snippets headers tidy format format-check fuzz debug asan tsan \
 	install clean
 
 export JOBS ?= $(shell nproc)
@@ -23,11 +23,8 @@ run: setup-build  ## build the command and watch an agent at work
 	@scripts/build.sh release --target allm_cli
 	build/allm demo $(ARGS)
 
-test: setup  ## format, lints, all tests, examples, scenarios
+test: setup  ## format, lints, clang-tidy, all tests, examples and scenarios, plainly and under ASan+UBSan and TSan
 	@scripts/test.sh
-
-check: setup  ## as test, then clang-tidy and all tests under ASan+UBSan and TSan
-	@scripts/test.sh --full
 
 bench: build  ## run the benchmarks (ARGS=--benchmark_filter=... and other flags of Google Benchmark)
 	build/allm_bench $(ARGS)

@@ -33,7 +33,7 @@ function(allm_add_unit_test_executable target)
   target_link_libraries(${target} PRIVATE
     allm_lib simdjson::simdjson PkgConfig::RE2 fmt::fmt GTest::gmock_main GTest::gmock GTest::gtest rapidcheck
     allm_flags)
-  allm_use_pch(${target})
+  allm_use_test_pch(${target})
   allm_add_test(${target} 900 unit $<TARGET_FILE:${target}> --gtest_brief=1)
 endfunction()
 

@@ -1,6 +1,5 @@
 #!/bin/sh
-# What must hold before a change goes in, the quick checks first. Stops at the first failure. With --full also
-# clang-tidy and all tests under the sanitizers.
+# What must hold before a change goes in, the quick checks first. Stops at the first failure.
 set -u
 cd "$(dirname "$0")/.."
 
@@ -46,9 +45,7 @@ if [ -d tests/scenarios ]; then
     step "release: scenarios" build/allm scenario tests/scenarios
 fi
 step "headers stand alone" scripts/build.sh release --target all_verify_interface_header_sets
-if [ "${1:-}" = "--full" ]; then
-    step "clang-tidy-19" scripts/build.sh tidy
-    step "asan+ubsan: build, all tests, scenarios" run_preset asan
-    step "tsan: build, all tests, scenarios" run_preset tsan
-fi
+step "clang-tidy-19" scripts/build.sh tidy
+step "asan+ubsan: build, all tests, scenarios" run_preset asan
+step "tsan: build, all tests, scenarios" run_preset tsan
 finish 0

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -185,12 +186,11 @@ TEST(DocsTools, Progress) {
 }
 
 TEST(DocsTools, Late) {
-  // What a program waits for elsewhere: a queue that one thread serves.
+  // What a program waits for elsewhere.
   struct Inbox {
-    void when_ready(std::function<void(std::string)> callback) {
-      worker = std::jthread([callback = std::move(callback)] { callback("hello"); });
+    static void when_ready(std::function<void(std::string)> callback) {
+      std::thread([callback = std::move(callback)] { callback("hello"); }).detach();
     }
-    std::jthread worker;
   };
   Inbox inbox;
   // [tools-late]
@@ -528,13 +528,13 @@ TEST(DocsTypedTools, FreeDescription) {
 }
 
 TEST(DocsTypedTools, Late) {
-  std::jthread worker;
   // [typed-late]
   auto forecast = allm::tool<Forecast>({
       .name = "forecast",
       .handler =
-          [&worker](Forecast args, const allm::ToolContext&, allm::ToolCompletion done) {
-            worker = std::jthread([args = std::move(args), done] { done(allm::ok("clear over " + args.city)); });
+          [](Forecast args, const allm::ToolContext& context, allm::ToolCompletion done) {
+            context.engine().runtime()->post_after(
+                5ms, [args = std::move(args), done = std::move(done)] { done(allm::ok("clear over " + args.city)); });
           },
   });
   // [/typed-late]

@@ -151,8 +151,7 @@ class Handler {
   template <class F>
   class CallOf final : public Call {
    public:
-    template <class From>
-    explicit CallOf(From&& function) : function_(std::forward<From>(function)) {}
+    explicit CallOf(F function) : function_(std::move(function)) {}
     void run(const Json& arguments, const ToolContext& context, ToolCompletion done) const override {
       if constexpr (detail::PlainHandler<F>) {
         done(function_(arguments));

@@ -40,7 +40,9 @@ Result<ApiKey> HttpAdapter::key_for(const AdapterCall& call, const std::string& 
                 " without TLS: use an https URL, or set allow_insecure_key if you trust the whole way to that host"));
 }
 
-Result<std::unique_ptr<EventSource>> HttpAdapter::open(const AdapterCall& call) {
+Result<std::unique_ptr<EventSource>> HttpAdapter::open(const AdapterCall& given) {
+  AdapterCall call = given;
+  call.request.stream = true;  // whole answers are folded from streams
   Result<HttpRequest> request = options_.codec->write(call);
   if (!request) return std::unexpected(request.error());
   Result<ApiKey> key = key_for(call, request->url);
@@ -49,8 +51,8 @@ Result<std::unique_ptr<EventSource>> HttpAdapter::open(const AdapterCall& call) 
   const std::shared_ptr<Runtime>& runtime = call.runtime ? call.runtime : Runtime::process();
   auto client = runtime->impl().service<HttpClient>();
   return std::make_unique<HttpSource>(
-      options_.codec, call, *std::move(key),
-      client->start(*std::move(request), timeouts_of(call), options_.limits, options_.route));
+      options_.codec, std::move(call), *std::move(key),
+      client->start(*std::move(request), timeouts_of(given), options_.limits, options_.route));
 }
 
 }  // namespace allm

@@ -29,14 +29,14 @@ std::size_t concurrency(const Run& run, std::size_t calls) {
 }  // namespace
 
 std::string failure_content(const Run& run, const ToolFailure& failure) {
-  if (run.encoder) {
-    try {
-      return run.encoder->encode_failure(failure);
-    } catch (...) {
-      // The model still has to be told: in the built-in form.
-    }
+  JsonToolResultEncoder built_in;
+  if (!run.encoder) return built_in.encode_failure(failure);
+  try {
+    return run.encoder->encode_failure(failure);
+  } catch (...) {
+    // The model still has to be told.
+    return built_in.encode_failure(failure);
   }
-  return JsonToolResultEncoder().encode_failure(failure);
 }
 
 ToolBatchSource::ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls)

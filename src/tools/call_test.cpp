@@ -201,6 +201,7 @@ TEST(LateHandlers, AnswerFromAnyThread) {
   const auto batch = bench.run(calls("later", 5), later, {.max_concurrency = 5});
   ASSERT_TRUE(batch.has_value());
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(batch->messages[i].text(), "c" + std::to_string(i));
+  eventually([&] { return bench.runtime->stats().running == 0; }, "the handlers' end");
 }
 
 TEST(LateHandlers, ThatWaitHoldNoThreads) {
@@ -224,6 +225,7 @@ TEST(LateHandlers, ThatWaitHoldNoThreads) {
   const auto batch = bench.run(calls("later", kCalls), later, {.max_concurrency = kCalls});
   ASSERT_TRUE(batch.has_value());
   EXPECT_EQ(batch->messages.size(), kCalls);
+  eventually([&] { return bench.runtime->stats().running == 0; }, "the handlers' end");
   EXPECT_LE(bench.runtime->stats().threads, 2U);
 }
 
