@@ -32,7 +32,7 @@ function(allm_add_unit_test_executable target)
   target_compile_definitions(${target} PRIVATE ALLM_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE
     allm_lib simdjson::simdjson PkgConfig::RE2 fmt::fmt GTest::gmock_main GTest::gmock GTest::gtest rapidcheck
-    allm_flags)
+    OpenSSL::SSL allm_flags)
   allm_use_test_pch(${target})
   allm_add_test(${target} 900 unit $<TARGET_FILE:${target}> --gtest_brief=1)
 endfunction()
@@ -64,6 +64,12 @@ endfunction()
 function(allm_add_scenario_test)
   if(TARGET allm_cli AND IS_DIRECTORY "${PROJECT_SOURCE_DIR}/tests/scenarios")
     allm_add_test(scenarios 900 scenario $<TARGET_FILE:allm_cli> scenario tests/scenarios)
+  endif()
+endfunction()
+
+function(allm_add_transcript_test)
+  if(TARGET allm_cli AND IS_DIRECTORY "${PROJECT_SOURCE_DIR}/tests/transcripts")
+    allm_add_test(transcripts 300 scenario $<TARGET_FILE:allm_cli> transcript tests/transcripts)
   endif()
 endfunction()
 
