@@ -193,9 +193,9 @@ template <class T>
 inline constexpr bool kIsPayload = kTagOf<T> >= 0;
 }  // namespace detail
 
-// One of the sixteen payloads: a closed variant of our own, because std::variant over them costs
-// every file that includes this header a fifth of a second more to compile. A moved-from event can
-// only be assigned to or destroyed.
+// One of the sixteen payloads: a closed variant of our own, because std::variant over so many types
+// is slow to compile in every file that includes this header. A moved-from event can only be
+// assigned to or destroyed.
 class Event {
  public:
   template <class T>

@@ -85,7 +85,8 @@ struct CallOptions {
   // --- Tools ---
   // Per call. Default 30 s.
   std::optional<std::chrono::milliseconds> tool_timeout = std::nullopt;
-  // Calls of a turn that run at once. Default: as many as there are, at most twice the cores.
+  // Calls of a turn that run at once. Default: as many as there are, at most 8 or twice the cores,
+  // whichever is more: handlers wait more than they compute.
   std::optional<std::int64_t> max_concurrency = std::nullopt;
   std::optional<OnToolError> on_tool_error = std::nullopt;      // default: tell_model
   std::optional<OnUnknownTool> on_unknown_tool = std::nullopt;  // default: error

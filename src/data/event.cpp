@@ -19,11 +19,15 @@ Event& Event::operator=(const Event& other) {
 }
 
 Event& Event::operator=(Event&& other) noexcept {
-  if (this != &other) {
-    destroy();
-    tag_ = other.tag_;
-    take(other);
+  if (this == &other) return *this;
+  // A consumer reads one text delta after the other into the same event.
+  if (tag_ == EventTag::text_delta && other.tag_ == EventTag::text_delta) {
+    slot<TextDelta>() = std::move(other.slot<TextDelta>());
+    return *this;
   }
+  destroy();
+  tag_ = other.tag_;
+  take(other);
   return *this;
 }
 
@@ -34,6 +38,10 @@ bool Event::operator==(const Event& other) const {
 }
 
 void Event::destroy() {
+  if (tag_ == EventTag::text_delta) {
+    slot<TextDelta>().~TextDelta();
+    return;
+  }
   dispatch(tag_, [this]<class T>() {
     if constexpr (kBoxed<T>) {
       delete slot<T>();
@@ -44,6 +52,10 @@ void Event::destroy() {
 }
 
 void Event::take(Event& other) {
+  if (tag_ == EventTag::text_delta) {
+    ::new (static_cast<void*>(storage_)) TextDelta(std::move(other.slot<TextDelta>()));
+    return;
+  }
   dispatch(tag_, [&]<class T>() {
     static_assert(alignof(T) <= alignof(void*) && std::is_nothrow_move_constructible_v<T>);
     if constexpr (kBoxed<T>) {

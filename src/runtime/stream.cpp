@@ -1,5 +1,9 @@
 #include "allm/stream.hpp"
 
+#include <functional>
+#include <new>
+#include <utility>
+
 #include "runtime/blocking.hpp"
 
 namespace allm {
@@ -26,7 +30,14 @@ Event Poll::take() { return std::move(*event_); }
 
 EventStream::Iterator::Iterator(EventStream* stream) : stream_(stream), current_(stream->wait()) {}
 EventStream::Iterator& EventStream::Iterator::operator++() {
-  current_ = stream_->wait();
+  // In place of the event before it: moving each one costs a tenth of what a text delta takes in all.
+  current_.~Poll();
+  try {
+    ::new (static_cast<void*>(&current_)) Poll(stream_->wait());
+  } catch (...) {
+    ::new (static_cast<void*>(&current_)) Poll(Poll::end());
+    throw;
+  }
   return *this;
 }
 void EventStream::Iterator::operator++(int) { ++*this; }

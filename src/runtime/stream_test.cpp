@@ -263,6 +263,22 @@ TEST(EventStream, WhatItsSourceThrowsReachesTheReader) {
   teller.join();
 }
 
+TEST(EventStream, ARangeWhoseSourceThrowsIsAtItsEnd) {
+  class ThrowsSecond : public EventSource {
+    Poll poll(const Waker&) override {
+      if (first_) throw std::runtime_error("mine");
+      first_ = true;
+      return TextDelta{.delta = std::string(100, 'x')};
+    }
+    bool first_ = false;
+  };
+  EventStream stream(std::make_unique<ThrowsSecond>());
+  auto at = stream.begin();
+  EXPECT_EQ(at->get_if<TextDelta>()->delta.size(), 100U);
+  EXPECT_THROW(++at, std::runtime_error);
+  EXPECT_EQ(at, stream.end());
+}
+
 TEST(Waker, WithoutATargetWakesNobody) { Waker().wake(); }
 
 TEST(Waker, CopiesWakeTheSameConsumerEvenAfterTheFirstIsGone) {

@@ -22,8 +22,9 @@ Result<Json> call_arguments(const ToolCall& call) {
   if (call.raw_arguments && !is_blank(*call.raw_arguments) && *call.raw_arguments != "{}") {
     // The value says nothing and the text does: the text was never parsed, or could not be.
     Result<Json> parsed = parse_json(*call.raw_arguments);
-    if (!parsed)
+    if (!parsed) {
       return std::unexpected(invalid_arguments(call, "they are not valid JSON (" + parsed.error().message() + ")"));
+    }
     if (parsed->is_object()) return parsed;
     if (!parsed->is_null()) {
       return std::unexpected(

@@ -18,11 +18,14 @@
 namespace allm {
 namespace {
 
+// Handlers wait more than they compute: the calls of a usual turn run at once even on two cores.
+constexpr std::size_t kUsualCalls = 8;
+
 std::size_t concurrency(const Run& run, std::size_t calls) {
   // Asked once: it reads files of the system.
   static const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  const std::size_t wanted =
-      run.max_concurrency ? static_cast<std::size_t>(*run.max_concurrency) : std::min(calls, 2 * cores);
+  const std::size_t wanted = run.max_concurrency ? static_cast<std::size_t>(*run.max_concurrency)
+                                                 : std::min(calls, std::max(kUsualCalls, 2 * cores));
   return std::max<std::size_t>(1, wanted);
 }
 

@@ -74,9 +74,11 @@ TEST(ToolRunner, FiveBlockingHandlersOfOneTurnOverlap) {
     all_five.arrive_and_wait();
     return ok("met");
   });
-  const auto batch = run_tool_calls(calls("meet", 5), {meet}, {.max_concurrency = 5});
-  ASSERT_TRUE(batch.has_value());
-  for (const Message& message : batch->messages) EXPECT_EQ(message.text(), "met");
+  for (const CallOptions& options : {CallOptions{}, CallOptions{.max_concurrency = 5}}) {
+    const auto batch = run_tool_calls(calls("meet", 5), {meet}, options);
+    ASSERT_TRUE(batch.has_value());
+    for (const Message& message : batch->messages) EXPECT_EQ(message.text(), "met");
+  }
 }
 
 TEST(ToolRunner, MaxConcurrencyBoundsHowManyRunAtOnce) {
