@@ -18,6 +18,8 @@ struct RetryPolicy {
   std::chrono::milliseconds jitter{250};
   // Wait as long as the provider asks, if it does.
   bool respect_retry_after = true;
+  // A provider that asks for more than this is not waited for: its error, with the wait it wants, is the answer.
+  std::chrono::milliseconds max_retry_after{600'000};
   // Reasons worth another try.
   std::vector<AdapterError::Reason> retry_on = default_retry_on();
 

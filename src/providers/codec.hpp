@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -28,7 +29,7 @@ class BodyDecoder {
   virtual bool done() const = 0;
 };
 
-// Immutable; any thread.
+// Any thread.
 class Codec {
  public:
   virtual ~Codec() = default;
@@ -44,6 +45,11 @@ class Codec {
   virtual std::unique_ptr<BodyDecoder> decoder(const AdapterCall& call, const HttpResponseHead& head) const = 0;
   // The error that a response of a status of 400 and above stands for. `body` may be cut off and may be anything.
   virtual Error failure(const HttpResponseHead& head, std::string_view body) const = 0;
+  // What to send instead, once, after that failure: the request without something that the server does not understand.
+  virtual std::optional<HttpRequest> simpler(const AdapterCall& /*call*/, const HttpResponseHead& /*head*/,
+                                             std::string_view /*body*/) const {
+    return std::nullopt;
+  }
 };
 
 }  // namespace allm

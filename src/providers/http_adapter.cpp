@@ -47,12 +47,15 @@ Result<std::unique_ptr<EventSource>> HttpAdapter::open(const AdapterCall& given)
   if (!request) return std::unexpected(request.error());
   Result<ApiKey> key = key_for(call, request->url);
   if (!key) return std::unexpected(key.error());
-  if (!key->empty()) request->headers.push_back(options_.codec->key_header(key->reveal()));
   const std::shared_ptr<Runtime>& runtime = call.runtime ? call.runtime : Runtime::process();
-  auto client = runtime->impl().service<HttpClient>();
-  return std::make_unique<HttpSource>(
-      options_.codec, std::move(call), *std::move(key),
-      client->start(*std::move(request), timeouts_of(given), options_.limits, options_.route));
+  auto send = [self = shared_from_this(), client = runtime->impl().service<HttpClient>(), key = *key,
+               timeouts = timeouts_of(given)](HttpRequest sent) {
+    const HttpAdapterOptions& options = self->options_;
+    if (!key.empty()) sent.headers.push_back(options.codec->key_header(key.reveal()));
+    return client->start(std::move(sent), timeouts, options.limits, options.route);
+  };
+  return std::make_unique<HttpSource>(options_.codec, std::move(call), *std::move(key), std::move(send),
+                                      *std::move(request));
 }
 
 }  // namespace allm

@@ -23,8 +23,8 @@ struct HttpAdapterOptions {
   bool allow_insecure_key = false;
 };
 
-// Immutable; any thread.
-class HttpAdapter : public Adapter {
+// Immutable; any thread. Made by make_shared only.
+class HttpAdapter : public Adapter, public std::enable_shared_from_this<HttpAdapter> {
  public:
   explicit HttpAdapter(HttpAdapterOptions options) : options_(std::move(options)) {}
 

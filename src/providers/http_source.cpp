@@ -7,9 +7,12 @@
 
 namespace allm {
 
-HttpSource::HttpSource(std::shared_ptr<const Codec> codec, AdapterCall call, ApiKey key,
-                       std::unique_ptr<HttpTransfer> transfer)
-    : codec_(std::move(codec)), call_(std::move(call)), key_(std::move(key)), transfer_(std::move(transfer)) {}
+HttpSource::HttpSource(std::shared_ptr<const Codec> codec, AdapterCall call, ApiKey key, Send send, HttpRequest request)
+    : codec_(std::move(codec)),
+      call_(std::move(call)),
+      key_(std::move(key)),
+      send_(std::move(send)),
+      transfer_(send_(std::move(request))) {}
 
 Poll HttpSource::poll(const Waker& waker) {
   while (true) {
@@ -62,9 +65,20 @@ void HttpSource::body(std::string bytes) {
 }
 
 void HttpSource::end() {
-  if (!decoder_) return fail(codec_->failure(head_, error_body_));
+  if (!decoder_) return end_failure();
   decoder_->finish(events_);
   transfer_.reset();
+}
+
+void HttpSource::end_failure() {
+  const Send send = std::exchange(send_, nullptr);
+  if (std::optional<HttpRequest> request = send ? codec_->simpler(call_, head_, error_body_) : std::nullopt) {
+    transfer_ = send(*std::move(request));
+    head_ = {};
+    error_body_.clear();
+    return;
+  }
+  fail(codec_->failure(head_, error_body_));
 }
 
 void HttpSource::fail(const HttpFailure& failure) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,8 +19,11 @@ namespace allm {
 // One thread at a time. Dropping it cancels the exchange.
 class HttpSource : public EventSource {
  public:
-  // `key` is the one that was sent; it is kept out of every error.
-  HttpSource(std::shared_ptr<const Codec> codec, AdapterCall call, ApiKey key, std::unique_ptr<HttpTransfer> transfer);
+  // Sends a request, its key added.
+  using Send = std::function<std::unique_ptr<HttpTransfer>(HttpRequest)>;
+
+  // `key` is the one that is sent; it is kept out of every error.
+  HttpSource(std::shared_ptr<const Codec> codec, AdapterCall call, ApiKey key, Send send, HttpRequest request);
   Poll poll(const Waker& waker) override;
 
  private:
@@ -29,12 +33,15 @@ class HttpSource : public EventSource {
   void begin(HttpResponseHead head);
   void body(std::string bytes);
   void end();
+  // Of an answer that is an error.
+  void end_failure();
   void fail(const HttpFailure& failure);
   void fail(Error error);
 
   std::shared_ptr<const Codec> codec_;
   AdapterCall call_;
   ApiKey key_;
+  Send send_;  // null once a second try was made
   std::unique_ptr<HttpTransfer> transfer_;
   HttpResponseHead head_;
   std::unique_ptr<BodyDecoder> decoder_;  // null before the head, and for an answer that is an error

@@ -4,15 +4,20 @@
 #include <utility>
 #include <vector>
 
+#include "scenario/transcript_turn.hpp"
+
 namespace allm {
 namespace {
 
 constexpr std::string_view kForcedTool = "respond_with_json_";
 
 // Several items of the model in a row are one turn.
-void add_turn(Request& request) {
-  if (!request.messages.empty() && request.messages.back().role == Role::assistant) return;
-  request.messages.push_back(assistant(""));
+template <class Read>
+void add_turn(Request& request, const Json& wire, Read read) {
+  std::vector<Message> messages(request.messages.begin(), request.messages.end());
+  if (messages.empty() || messages.back().role != Role::assistant) messages.push_back(assistant(""));
+  read(wire, messages.back());
+  request.messages = MessageList(std::move(messages));
 }
 
 Image image_from(const std::string& url) {
@@ -46,10 +51,10 @@ Content content_from(const Json& content) {
 
 void add_message(Request& request, const Json& message) {
   const auto role = message.at("role").get<std::string>();
-  if (role == "assistant") return add_turn(request);
+  if (role == "assistant") return add_turn(request, message, read_chat_turn);
   if (role == "tool") {
     request.messages.push_back(tool_result(message.at("tool_call_id"), message.at("content")));
-  } else if (role == "system") {
+  } else if (role == "system" || role == "developer") {
     request.messages.push_back(system(content_from(message.at("content"))));
   } else {
     request.messages.push_back(user(content_from(message.at("content"))));
@@ -57,14 +62,18 @@ void add_message(Request& request, const Json& message) {
 }
 
 void read_input(Request& request, const Json& input) {
+  if (input.is_string()) {
+    request.messages.push_back(user(input.get<std::string>()));
+    return;
+  }
   for (const Json& item : input) {
     const std::string type = item.value("type", "message");
     if (type == "function_call_output") {
       request.messages.push_back(tool_result(item.at("call_id"), item.at("output")));
-    } else if (type == "message") {
+    } else if (type == "message" && item.value("role", "assistant") != "assistant") {
       add_message(request, item);
     } else {
-      add_turn(request);
+      add_turn(request, item, read_responses_item);
     }
   }
 }
@@ -75,6 +84,12 @@ void add_blocks(Request& request, const Json& blocks) {
       Message result = tool_result(block.at("tool_use_id"), block.at("content"));
       if (block.value("is_error", false)) result.metadata["is_error"] = true;
       request.messages.push_back(std::move(result));
+    } else if (block.at("type") == "image") {
+      const Json& source = block.at("source");
+      const std::string url = source.at("type") == "url" ? source.at("url").get<std::string>()
+                                                         : "data:" + source.at("media_type").get<std::string>() +
+                                                               ";base64," + source.at("data").get<std::string>();
+      request.messages.push_back(user(std::vector<Part>{ImagePart{.image = image_from(url)}}));
     } else {
       request.messages.push_back(user(block.at("text").get<std::string>()));
     }
@@ -82,10 +97,16 @@ void add_blocks(Request& request, const Json& blocks) {
 }
 
 void read_anthropic(Request& request, const Json& body) {
-  if (body.contains("system")) request.messages.push_back(system(body.at("system").get<std::string>()));
+  if (const auto prompt = body.find("system"); prompt != body.end()) {
+    std::string text = prompt->is_string() ? prompt->get<std::string>() : "";
+    if (prompt->is_array()) {
+      for (const Json& block : *prompt) text += block.at("text").get<std::string>();
+    }
+    request.messages.push_back(system(text));
+  }
   for (const Json& message : body.at("messages")) {
     if (message.at("role") == "assistant") {
-      add_turn(request);
+      add_turn(request, message.at("content"), read_anthropic_turn);
     } else if (message.at("content").is_string()) {
       request.messages.push_back(user(message.at("content").get<std::string>()));
     } else {
@@ -112,7 +133,7 @@ void read_gemini(Request& request, const Json& body) {
   }
   for (const Json& content : body.at("contents")) {
     if (content.value("role", "user") == "model") {
-      add_turn(request);
+      add_turn(request, content.at("parts"), read_gemini_turn);
       continue;
     }
     for (const Json& part : content.at("parts")) add_part(request, part);
@@ -148,13 +169,16 @@ void read_format(Request& request, const Json& format) {
 
 bool read_field(Request& request, const std::string& name, const Json& value) {
   if (name == "messages" || name == "input" || name == "contents" || name == "systemInstruction" || name == "system" ||
-      name == "stream" || name == "stream_options" || name == "tool_choice" || name == "toolConfig") {
+      name == "stream" || name == "stream_options" || name == "toolConfig") {
     return true;
   }
   if (name == "model") {
     request.model = ModelRef(value.get<std::string>());
   } else if (name == "tools") {
     read_tools(request, value);
+  } else if (name == "tool_choice") {
+    const bool forced = value.is_object() && value.value("name", "").starts_with(kForcedTool);
+    if (!forced) request.tool_choice = ToolChoice::from_json(value);
   } else if (name == "max_tokens" || name == "max_completion_tokens" || name == "max_output_tokens") {
     request.max_tokens = value.get<std::int64_t>();
   } else if (name == "temperature") {

@@ -1,7 +1,9 @@
 #include "providers/openai/openai.hpp"
 
+#include <atomic>
 #include <utility>
 
+#include "providers/failures.hpp"
 #include "providers/openai/decoders.hpp"
 #include "providers/openai/failure.hpp"
 #include "providers/openai/request.hpp"
@@ -28,8 +30,9 @@ class OpenAiCodec final : public Codec {
     const auto images = sendable_images(call.request.messages);
     if (!images) return std::unexpected(images.error());
     const bool responses = *endpoint == Endpoint::responses;
-    const Result<Json> body =
+    Result<Json> body =
         responses ? openai::responses_body(call, options_, *images) : openai::chat_body(call, options_, *images);
+    if (body && refuses_stream_options_) body->erase("stream_options");
     if (!body) return std::unexpected(body.error());
     Result<std::string> text = write_json(*body);
     if (!text) return std::unexpected(text.error());
@@ -53,6 +56,15 @@ class OpenAiCodec final : public Codec {
     return openai::http_failure(options_.provider, head, body);
   }
 
+  std::optional<HttpRequest> simpler(const AdapterCall& call, const HttpResponseHead& head,
+                                     std::string_view body) const override {
+    if ((head.status != 400 && head.status != 422) || !contains_word(body, "stream_options")) return std::nullopt;
+    // Remembered, so that later requests go through at once, without usage.
+    refuses_stream_options_ = true;
+    Result<HttpRequest> request = write(call);
+    return request ? std::optional(*std::move(request)) : std::nullopt;
+  }
+
  private:
   HttpHeaders headers() const {
     HttpHeaders headers = {{.name = "Content-Type", .value = "application/json"}};
@@ -63,6 +75,7 @@ class OpenAiCodec final : public Codec {
   }
 
   OpenAiCodecOptions options_;
+  mutable std::atomic<bool> refuses_stream_options_ = false;
 };
 
 }  // namespace
