@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <array>
 #include <cctype>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -256,6 +257,12 @@ class HttpServer::Impl {
   };
 
   void accept_all() {
+    // Clients go at any time. Blocked here and in the threads started from here only: what the library does must
+    // never raise it.
+    sigset_t gone;
+    sigemptyset(&gone);
+    sigaddset(&gone, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &gone, nullptr);
     while (true) {
       const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
       if (fd < 0) return;

@@ -1,5 +1,8 @@
 #include "http/client.hpp"
 
+#include <csignal>
+#include <ctime>
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <unordered_map>
 #include <utility>
@@ -14,6 +17,32 @@ CURLM* make_multi() {
   static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
   return initialised == CURLE_OK ? curl_multi_init() : nullptr;
 }
+
+// Closing a TLS connection writes to it, and its other end may be gone. The loop thread blocks all signals; this is for
+// the thread that ends the runtime.
+class NoBrokenPipes {
+ public:
+  NoBrokenPipes() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  NoBrokenPipes(const NoBrokenPipes&) = delete;
+  NoBrokenPipes& operator=(const NoBrokenPipes&) = delete;
+  ~NoBrokenPipes() {
+    constexpr timespec kNow{};
+    if (!was_pending_) sigtimedwait(&pipe_, nullptr, &kNow);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t pipe_;
+  sigset_t before_;
+  bool was_pending_ = false;
+};
 
 class Posted : public Timer::Task {
  public:
@@ -39,6 +68,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
   Multi(const Multi&) = delete;
   Multi& operator=(const Multi&) = delete;
   ~Multi() override {
+    const NoBrokenPipes guard;
     closing_ = true;
     for (const auto& [easy, entry] : active_) curl_multi_remove_handle(multi_, easy);
     active_.clear();

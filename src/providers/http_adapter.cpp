@@ -34,6 +34,8 @@ HttpTimeouts HttpAdapter::timeouts_of(const AdapterCall& call) const {
 Result<ApiKey> HttpAdapter::key_for(const AdapterCall& call, const std::string& url) const {
   Result<ApiKey> key = find_key(options_.key, call.api_key);
   if (!key || key->empty() || options_.allow_insecure_key || is_private_url(url)) return key;
+  // A server that needs no key is not to be refused for one that happens to be in the environment.
+  if (options_.key.optional && call.api_key.empty() && options_.key.configured.empty()) return ApiKey();
   return std::unexpected(
       Error(EngineError{.reason = EngineError::Reason::invalid_engine, .provider = std::string(provider())},
             "the key is not sent to " + url_host(url) +

@@ -83,10 +83,9 @@ Error bad_name(std::string_view name) {
 
 Result<std::shared_ptr<Adapter>> adapter_for(const ModelName& name, const HttpOptions& http) {
   if (name.provider == "openai") {
-    OpenAiOptions options{.http = http};
-    // Somebody else's server: it may have no keys, and OpenAI's key is not for it.
+    // Somebody else's server: it may need no key.
     if (!name.base_url.empty()) return compatible({.server = "openai", .base_url = name.base_url, .http = http});
-    return openai(std::move(options));
+    return openai({.http = http});
   }
   if (name.provider == "anthropic") {
     AnthropicOptions options{.http = http};

@@ -7,7 +7,7 @@
 #include "providers/openai/failure.hpp"
 #include "providers/provider_json.hpp"
 
-namespace allm::openai {
+namespace allm::openai_wire {
 namespace {
 
 class ChatDecoder final : public StreamDecoder {
@@ -79,4 +79,4 @@ std::unique_ptr<BodyDecoder> chat_decoder(DecoderContext context) {
   return std::make_unique<ChatDecoder>(std::move(context));
 }
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

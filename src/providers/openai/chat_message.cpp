@@ -6,7 +6,7 @@
 #include "providers/openai/usage.hpp"
 #include "providers/provider_json.hpp"
 
-namespace allm::openai {
+namespace allm::openai_wire {
 namespace {
 
 struct Finish {
@@ -205,4 +205,4 @@ std::optional<MessageCompleted> ChatMessage::complete(std::vector<Event>& events
   return completed;
 }
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

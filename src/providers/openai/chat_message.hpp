@@ -12,7 +12,7 @@
 #include "providers/openai/openai.hpp"
 #include "providers/openai/tool_slots.hpp"
 
-namespace allm::openai {
+namespace allm::openai_wire {
 
 // One thread at a time.
 class ChatMessage {
@@ -55,4 +55,4 @@ class ChatMessage {
   ToolSlots slots_;
 };
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

@@ -5,7 +5,7 @@
 #include "providers/openai/request.hpp"
 #include "providers/provider_json.hpp"
 
-namespace allm::openai {
+namespace allm::openai_wire {
 namespace {
 
 // The content of a user message: a text, or parts if there is an image among them.
@@ -187,4 +187,4 @@ Result<Json> chat_body(const AdapterCall& call, const OpenAiCodecOptions& option
   return body;
 }
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

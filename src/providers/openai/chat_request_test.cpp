@@ -191,10 +191,10 @@ TEST(ChatRequest, MistralGetsIdsThatItTakes) {
 
 TEST(ChatRequest, LongIdsAreShortened) {
   const std::string id(60, 'x');
-  const std::string wire = openai::wire_tool_id(id, {});
+  const std::string wire = openai_wire::wire_tool_id(id, {});
   EXPECT_EQ(wire.size(), 29U);
-  EXPECT_EQ(wire, openai::wire_tool_id(id, {}));
-  EXPECT_NE(wire, openai::wire_tool_id(id + 'x', {}));
+  EXPECT_EQ(wire, openai_wire::wire_tool_id(id, {}));
+  EXPECT_NE(wire, openai_wire::wire_tool_id(id + 'x', {}));
 }
 
 TEST(ChatRequest, StateGoesBackToTheServerThatWantsIt) {

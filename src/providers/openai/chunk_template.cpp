@@ -5,7 +5,7 @@
 
 #include "data/utf8.hpp"
 
-namespace allm::openai {
+namespace allm::openai_wire {
 namespace {
 
 constexpr int kTolerated = 16;
@@ -89,4 +89,4 @@ void ChunkTemplate::learn(std::string_view data) {
   count_ = count;
 }
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace allm::openai {
+namespace allm::openai_wire {
 
 // One thread at a time.
 class ChunkTemplate {
@@ -37,4 +37,4 @@ class ChunkTemplate {
   int misses_ = 0;
 };
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace allm::openai {
+namespace allm::openai_wire {
 namespace {
 
 std::string chunk(const std::string& text, const std::string& noise = "k", int number = 7) {
@@ -54,4 +54,4 @@ TEST(ChunkTemplate, LearnsAnewWhenTheStreamHasChanged) {
 }
 
 }  // namespace
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

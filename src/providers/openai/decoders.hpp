@@ -5,9 +5,9 @@
 
 #include "providers/openai/stream_decoder.hpp"
 
-namespace allm::openai {
+namespace allm::openai_wire {
 
 std::unique_ptr<BodyDecoder> chat_decoder(DecoderContext context);
 std::unique_ptr<BodyDecoder> responses_decoder(DecoderContext context);
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-namespace allm::openai {
+namespace allm::openai_wire {
 namespace {
 
 using Reason = AdapterError::Reason;
@@ -94,4 +94,4 @@ Error inband_failure(std::string_view provider, const FailureReport& report) {
   return provider_error(std::move(facts), report);
 }
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

@@ -7,7 +7,7 @@
 
 #include "http/sse_parser.hpp"
 
-namespace allm::openai {
+namespace allm::openai_wire {
 namespace {
 
 namespace ondemand = simdjson::ondemand;
@@ -196,4 +196,4 @@ bool FastReader::read_delta(std::string_view data, FastDelta& delta) {
   return usual && delta.kind != FastDelta::Kind::none && delta.delta.data() != nullptr;
 }
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string_view>
 
-namespace allm::openai {
+namespace allm::openai_wire {
 
 // A chunk of Chat Completions that adds to the message: text, reasoning or a fragment of arguments. The views are valid
 // until the reader is next used; what is absent is "".
@@ -47,4 +47,4 @@ class FastReader {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

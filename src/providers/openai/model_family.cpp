@@ -3,7 +3,7 @@
 #include <charconv>
 #include <string>
 
-namespace allm::openai {
+namespace allm::openai_wire {
 namespace {
 
 // The number after "gpt-": 5 for gpt-5.1-mini, 4 for gpt-4o, 0 for gpt-oss.
@@ -31,4 +31,4 @@ ModelFamily family_of(std::string_view model) {
           .completion_tokens = o_series || late_gpt || name.starts_with("gpt-4o") || name.starts_with("gpt-4.1")};
 }
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

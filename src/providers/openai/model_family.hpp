@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace allm::openai {
+namespace allm::openai_wire {
 
 struct ModelFamily {
   bool on_responses = false;       // at its best on the Responses endpoint: gpt-5 and later, the o series
@@ -15,4 +15,4 @@ struct ModelFamily {
 // Names are compared whatever their case; one that is not OpenAI's has none of the above.
 ModelFamily family_of(std::string_view model);
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

@@ -11,7 +11,7 @@
 namespace allm {
 namespace {
 
-using openai::Endpoint;
+using openai_wire::Endpoint;
 
 class OpenAiCodec final : public Codec {
  public:
@@ -20,23 +20,23 @@ class OpenAiCodec final : public Codec {
   std::string_view provider() const override { return options_.provider; }
 
   Result<HttpRequest> write(const AdapterCall& call) const override {
-    if (openai::model_of(call).empty() && !options_.quirks.model_optional) {
+    if (openai_wire::model_of(call).empty() && !options_.quirks.model_optional) {
       return std::unexpected(
           Error(EngineError{.reason = EngineError::Reason::missing_model, .provider = options_.provider},
                 "no model is named: set EngineOptions::model, Request::model or CallOptions::model"));
     }
-    const Result<Endpoint> endpoint = openai::endpoint_of(call, options_);
+    const Result<Endpoint> endpoint = openai_wire::endpoint_of(call, options_);
     if (!endpoint) return std::unexpected(endpoint.error());
     const auto images = sendable_images(call.request.messages);
     if (!images) return std::unexpected(images.error());
     const bool responses = *endpoint == Endpoint::responses;
-    Result<Json> body =
-        responses ? openai::responses_body(call, options_, *images) : openai::chat_body(call, options_, *images);
+    Result<Json> body = responses ? openai_wire::responses_body(call, options_, *images)
+                                  : openai_wire::chat_body(call, options_, *images);
     if (body && refuses_stream_options_) body->erase("stream_options");
     if (!body) return std::unexpected(body.error());
     Result<std::string> text = write_json(*body);
     if (!text) return std::unexpected(text.error());
-    return HttpRequest{.url = openai::url_of(options_.base_url, responses ? "/responses" : "/chat/completions"),
+    return HttpRequest{.url = openai_wire::url_of(options_.base_url, responses ? "/responses" : "/chat/completions"),
                        .headers = headers(),
                        .body = *std::move(text)};
   }
@@ -47,13 +47,14 @@ class OpenAiCodec final : public Codec {
   }
 
   std::unique_ptr<BodyDecoder> decoder(const AdapterCall& call, const HttpResponseHead& head) const override {
-    openai::DecoderContext context = openai::context_of(call, head, options_);
-    const bool responses = openai::endpoint_of(call, options_).value_or(Endpoint::chat) == Endpoint::responses;
-    return responses ? openai::responses_decoder(std::move(context)) : openai::chat_decoder(std::move(context));
+    openai_wire::DecoderContext context = openai_wire::context_of(call, head, options_);
+    const bool responses = openai_wire::endpoint_of(call, options_).value_or(Endpoint::chat) == Endpoint::responses;
+    return responses ? openai_wire::responses_decoder(std::move(context))
+                     : openai_wire::chat_decoder(std::move(context));
   }
 
   Error failure(const HttpResponseHead& head, std::string_view body) const override {
-    return openai::http_failure(options_.provider, head, body);
+    return openai_wire::http_failure(options_.provider, head, body);
   }
 
   std::optional<HttpRequest> simpler(const AdapterCall& call, const HttpResponseHead& head,

@@ -8,7 +8,7 @@
 #include "providers/call_settings.hpp"
 #include "providers/provider_json.hpp"
 
-namespace allm::openai {
+namespace allm::openai_wire {
 namespace {
 
 // Neutral names, which become something else on the wire or nothing.
@@ -134,4 +134,4 @@ Error image_not_possible(std::string_view provider, Role role) {
                    std::string(to_string(role)) + "': send the image in a user message");
 }
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

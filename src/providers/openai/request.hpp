@@ -11,7 +11,7 @@
 #include "providers/openai/model_family.hpp"
 #include "providers/openai/openai.hpp"
 
-namespace allm::openai {
+namespace allm::openai_wire {
 
 using Endpoint = OpenAiCodecOptions::Endpoint;
 
@@ -48,4 +48,4 @@ Result<Json> chat_body(const AdapterCall& call, const OpenAiCodecOptions& option
 Result<Json> responses_body(const AdapterCall& call, const OpenAiCodecOptions& options,
                             std::span<const SendableImage> images);
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

@@ -9,7 +9,7 @@
 #include "providers/openai/responses_message.hpp"
 #include "providers/provider_json.hpp"
 
-namespace allm::openai {
+namespace allm::openai_wire {
 namespace {
 
 constexpr std::array<std::string_view, 3> kHeads = {"response.created", "response.in_progress", "response.queued"};
@@ -134,4 +134,4 @@ std::unique_ptr<BodyDecoder> responses_decoder(DecoderContext context) {
   return std::make_unique<ResponsesDecoder>(std::move(context));
 }
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

@@ -8,7 +8,7 @@
 #include "providers/openai/usage.hpp"
 #include "providers/provider_json.hpp"
 
-namespace allm::openai {
+namespace allm::openai_wire {
 namespace {
 
 constexpr std::size_t kMaxItems = 4096;
@@ -185,4 +185,4 @@ MessageCompleted ResponsesMessage::complete(const Json& response, std::vector<Ev
   return completed;
 }
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

@@ -13,7 +13,7 @@
 
 #include "providers/openai/openai.hpp"
 
-namespace allm::openai {
+namespace allm::openai_wire {
 
 // One thread at a time.
 class ResponsesMessage {
@@ -64,4 +64,4 @@ class ResponsesMessage {
   std::map<std::int64_t, Json> items_;  // final ones, by their place
 };
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

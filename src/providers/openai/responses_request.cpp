@@ -7,7 +7,7 @@
 #include "providers/openai/responses_state.hpp"
 #include "providers/provider_json.hpp"
 
-namespace allm::openai {
+namespace allm::openai_wire {
 namespace {
 
 Json user_content(const Message& message, std::span<const SendableImage>& images) {
@@ -147,4 +147,4 @@ Result<Json> responses_body(const AdapterCall& call, const OpenAiCodecOptions& o
   return body;
 }
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

@@ -7,7 +7,7 @@
 #include "providers/openai/request.hpp"
 #include "providers/provider_json.hpp"
 
-namespace allm::openai {
+namespace allm::openai_wire {
 namespace {
 
 bool is_reasoning(const Json& item) { return text_member(item, "type") == "reasoning"; }
@@ -78,4 +78,4 @@ bool matches(const Json& items, const Message& message) {
   return call == message.tool_calls.end() && text == joined_text(message.content);
 }
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

@@ -6,7 +6,7 @@
 
 #include "allm/message.hpp"
 
-namespace allm::openai {
+namespace allm::openai_wire {
 
 // The items of a response's `output` as input items: reasoning as it came, messages and calls in their plain forms.
 // Reasoning that nothing follows is left out, because it is refused. Null if no reasoning is left: the message's own
@@ -23,4 +23,4 @@ Json text_item(std::string_view text);
 // The text of a `message` item: its output_text parts, joined.
 std::string item_text(const Json& item);
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

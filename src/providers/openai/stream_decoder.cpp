@@ -6,7 +6,7 @@
 #include "providers/openai/failure.hpp"
 #include "providers/provider_json.hpp"
 
-namespace allm::openai {
+namespace allm::openai_wire {
 namespace {
 
 // Of one response. What a message gathers is kept until its end, so this bounds memory.
@@ -179,4 +179,4 @@ void StreamDecoder::complete(MessageCompleted completed, std::vector<Event>& eve
   events.emplace_back(std::move(completed));
 }
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

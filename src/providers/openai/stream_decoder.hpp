@@ -16,7 +16,7 @@
 #include "providers/failures.hpp"
 #include "providers/openai/openai.hpp"
 
-namespace allm::openai {
+namespace allm::openai_wire {
 
 // What a decoder knows about its call.
 struct DecoderContext {
@@ -81,4 +81,4 @@ class StreamDecoder : public BodyDecoder {
   bool done_ = false;
 };
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

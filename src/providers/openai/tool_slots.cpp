@@ -6,7 +6,7 @@
 #include "providers/openai/request.hpp"
 #include "providers/provider_json.hpp"
 
-namespace allm::openai {
+namespace allm::openai_wire {
 namespace {
 
 constexpr std::size_t kMaxCalls = 1024;
@@ -104,4 +104,4 @@ std::optional<std::vector<ToolCall>> ToolSlots::complete(std::vector<Event>& eve
   return calls;
 }
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

@@ -11,7 +11,7 @@
 
 #include "allm/event.hpp"
 
-namespace allm::openai {
+namespace allm::openai_wire {
 
 // A piece of a call. What is absent is empty.
 struct CallFragment {
@@ -61,4 +61,4 @@ class ToolSlots {
   std::vector<Slot> slots_;
 };
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

@@ -6,7 +6,7 @@
 
 #include "providers/provider_json.hpp"
 
-namespace allm::openai {
+namespace allm::openai_wire {
 namespace {
 
 // Takes the counter out of the object, so that what is left is what we have no name for.
@@ -59,4 +59,4 @@ Usage responses_usage(const Json& usage) {
   return read(usage, {"input_tokens", "output_tokens", "input_tokens_details", "output_tokens_details"});
 }
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire

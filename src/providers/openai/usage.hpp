@@ -4,10 +4,10 @@
 #include "allm/json.hpp"
 #include "allm/response.hpp"
 
-namespace allm::openai {
+namespace allm::openai_wire {
 
 // The counters of a `usage` object; what has no counter of its own goes to `extra`. Negative counts are ignored.
 Usage chat_usage(const Json& usage);
 Usage responses_usage(const Json& usage);
 
-}  // namespace allm::openai
+}  // namespace allm::openai_wire
