@@ -9,6 +9,8 @@
 #include "allm/chat.hpp"
 #include "allm/providers.hpp"
 
+#include "cli/user_models.hpp"
+
 namespace allm::cli {
 namespace {
 
@@ -63,7 +65,12 @@ int ask_command(const AskArguments& arguments, std::FILE* input, const Terminal&
   }
   const Result<std::string> model = model_of(arguments);
   if (!model) return fail(model.error(), errors);
-  const Result<Engine> engine = engine_for(*model);
+  const Result<std::shared_ptr<const Catalogue>> models = user_catalogue();
+  if (!models) return fail(models.error(), errors);
+  const Result<ModelName> name = parse_model_name(*model);
+  if (!name) return fail(name.error(), errors);
+  // Somebody else's server has its own models, whatever they are called.
+  const Result<Engine> engine = engine_for(*model, {.catalogue = name->base_url.empty() ? *models : nullptr});
   if (!engine) return fail(engine.error(), errors);
 
   Request request;

@@ -178,6 +178,8 @@ Result<Engine> engine_for(std::string_view model, EngineOptions options, HttpOpt
   ModelRef reference(name->model);
   reference.provider = name->provider;
   options.model = std::move(reference);
+  // Somebody else's server has its own models, whatever they are called.
+  if (!options.catalogue && name->base_url.empty()) options.catalogue = builtin_catalogue();
   return Engine(std::move(options));
 }
 

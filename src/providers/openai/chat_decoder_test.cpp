@@ -184,6 +184,7 @@ TEST(ChatDecoder, UsageIsFoundWhereverItIs) {
   const Response groq = response_of(
       {R"({"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"stop"}],"x_groq":{"id":"q","usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7,"queue_time":0.1}}})"});
   EXPECT_EQ(groq.usage.input_tokens, 3);
+  EXPECT_EQ(groq.usage.output_tokens, 4);
   EXPECT_EQ(groq.usage.extra, Json({{"queue_time", 0.1}}));
   const Response last = response_of(
       {R"({"choices":[{"index":0,"delta":{"content":"x"}}],"usage":{"prompt_tokens":1,"completion_tokens":-1}})",
@@ -193,6 +194,9 @@ TEST(ChatDecoder, UsageIsFoundWhereverItIs) {
   EXPECT_EQ(last.usage.cached_input_tokens, 1);
   EXPECT_EQ(last.usage.cache_write_input_tokens, 1);
   EXPECT_EQ(last.usage.extra, Json({{"prompt_tokens_details", {{"audio_tokens", 0}}}}));
+  const Response xai = response_of(
+      {R"({"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":17,"completion_tokens_details":{"reasoning_tokens":10}}})"});
+  EXPECT_EQ(xai.usage.output_tokens, 12) << "reasoning is part of the output";
 }
 
 TEST(ChatDecoder, ReasoningIsKeptApartAndHandedBack) {

@@ -23,6 +23,14 @@ void take_details(Json& from, const char* key, auto&& take_counters) {
   if (details->empty()) from.erase(key);
 }
 
+// Some servers (xAI) leave reasoning out of the output and put it into the total. Ours includes it.
+void include_reasoning(Usage& usage) {
+  if (!usage.input_tokens || !usage.output_tokens || !usage.total_tokens || usage.reasoning_tokens.value_or(0) == 0)
+    return;
+  const std::int64_t rest = *usage.total_tokens - *usage.reasoning_tokens;
+  if (rest - *usage.input_tokens == *usage.output_tokens) *usage.output_tokens += *usage.reasoning_tokens;
+}
+
 struct Names {
   const char* input;
   const char* output;
@@ -45,6 +53,7 @@ Usage read(const Json& wire, const Names& names) {
                [&](Json& details) { take(details, "reasoning_tokens", usage.reasoning_tokens); });
   // DeepSeek's name for it.
   if (!usage.cached_input_tokens) take(rest, "prompt_cache_hit_tokens", usage.cached_input_tokens);
+  include_reasoning(usage);
   usage.extra = std::move(rest);
   return usage;
 }
