@@ -38,7 +38,7 @@ PUBLIC_HEADERS = {
     "tools": "tool_help tool_runner",
     "chat": "chat collector",
     "session": "session_ops",
-    "providers": "fake providers",
+    "providers": "fake providers recording",
     "scenario": "scenario",
     "top": "allm",
 }

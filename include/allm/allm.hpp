@@ -16,6 +16,7 @@
 #include "allm/model.hpp"
 #include "allm/options.hpp"
 #include "allm/providers.hpp"
+#include "allm/recording.hpp"
 #include "allm/request.hpp"
 #include "allm/response.hpp"
 #include "allm/result.hpp"

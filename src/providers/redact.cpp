@@ -1,10 +1,12 @@
 #include "providers/redact.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "allm/json.hpp"
 
@@ -44,13 +46,15 @@ std::size_t secret_length(std::string_view text, bool word_initial) {
   return 0;
 }
 
-}  // namespace
+struct Secret {
+  std::size_t begin;
+  std::size_t end;
+};
 
-std::string redact(std::string_view text, std::string_view provider_key) {
+std::vector<Secret> find_secrets(std::string_view text, std::string_view provider_key) {
   const std::size_t key_size = provider_key.size() >= kMinKey ? provider_key.size() : 0;
   std::size_t next_key = key_size > 0 ? text.find(provider_key) : std::string_view::npos;
-  std::string result;
-  result.reserve(text.size());
+  std::vector<Secret> secrets;
   std::size_t at = 0;
   while (at < text.size()) {
     if (next_key < at) next_key = text.find(provider_key, at);
@@ -58,16 +62,51 @@ std::string redact(std::string_view text, std::string_view provider_key) {
     if (at == next_key) {
       length = key_size;
     } else if (const char c = text[at]; c == 's' || c == 'r' || c == 'o' || c == 'A' || c == 'y') {
-      length = secret_length(text.substr(at), at == 0 || !is_word(text[at - 1]));
+      // What follows a secret begins a word: it will when that is replaced, and redacting twice changes nothing.
+      const bool after_secret = !secrets.empty() && secrets.back().end == at;
+      length = secret_length(text.substr(at), at == 0 || after_secret || !is_word(text[at - 1]));
+    } else if (c == '[' && text.substr(at).starts_with(kMark)) {
+      at += kMark.size();
+      continue;
     }
-    if (length > 0) {
-      result += kMark;
-      at += length;
-    } else {
-      result += text[at++];
-    }
+    if (length > 0) secrets.push_back({.begin = at, .end = at + length});
+    at += length > 0 ? length : 1;
   }
-  return result;
+  return secrets;
+}
+
+}  // namespace
+
+std::string redact(std::string_view text, std::string_view provider_key) {
+  std::string result;
+  std::size_t done = 0;
+  for (const Secret& secret : find_secrets(text, provider_key)) {
+    result.append(text, done, secret.begin - done).append(kMark);
+    done = secret.end;
+  }
+  return result.append(text, done);
+}
+
+void redact_pieces(std::span<std::string* const> pieces, std::string_view provider_key) {
+  std::string text;
+  for (const std::string* piece : pieces) text += *piece;
+  const std::vector<Secret> secrets = find_secrets(text, provider_key);
+  if (secrets.empty()) return;
+  auto secret = secrets.begin();
+  std::size_t begin = 0;
+  for (std::string* piece : pieces) {
+    const std::size_t end = begin + piece->size();
+    std::string result;
+    std::size_t done = begin;
+    while (secret != secrets.end() && secret->begin < end) {
+      if (secret->begin >= begin) result.append(text, done, secret->begin - done).append(kMark);
+      done = std::min(secret->end, end);
+      if (secret->end > end) break;  // the next piece goes on with it
+      ++secret;
+    }
+    *piece = std::move(result.append(text, done, end - done));
+    begin = end;
+  }
 }
 
 Error without_key(const Error& error, std::string_view key) {

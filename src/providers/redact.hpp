@@ -1,6 +1,7 @@
-// Secrets taken out of text that a provider wrote, before it becomes part of an error. Pure; any thread.
+// Secrets taken out of text before it becomes part of an error or is written down. Pure; any thread.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,8 +11,12 @@ namespace allm {
 
 // The text with everything that looks like a key of any known provider replaced by "[REDACTED]", and so every
 // occurrence of `provider_key`. Keys of less than eight characters ("none", "ollama") are placeholders and stay.
-// Linear in the length of the text.
+// Linear in the length of the text. What is redacted already stays as it is.
 std::string redact(std::string_view text, std::string_view provider_key = {});
+
+// The same for a text in pieces, in place. The mark stands in the piece where a secret begins; what is left of the
+// secret in the next pieces is gone.
+void redact_pieces(std::span<std::string* const> pieces, std::string_view provider_key = {});
 
 // The error without the key in its message, its metadata and the ids it carries. The same error if it has none there.
 Error without_key(const Error& error, std::string_view key);

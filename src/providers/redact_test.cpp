@@ -1,5 +1,9 @@
 #include "providers/redact.hpp"
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace allm {
@@ -27,6 +31,32 @@ TEST(Redact, TakesOutEveryOccurrenceOfTheKeyInUse) {
   EXPECT_EQ(redact("a 0123456789abcdef b 0123456789abcdef", "0123456789abcdef"), "a [REDACTED] b [REDACTED]");
   EXPECT_EQ(redact("0123456701234567", "01234567"), "[REDACTED][REDACTED]");
   EXPECT_EQ(redact("sk-abcdef01234567 01234567", "01234567"), "[REDACTED] [REDACTED]");
+}
+
+TEST(Redact, ChangesNothingTheSecondTime) {
+  for (const char* text : {"a0123456789abcdefsk-abcdef", "sk-abcdef0123456789abcdef", "[REDACTED]sk-abcdef"}) {
+    const std::string once = redact(text, "0123456789abcdef");
+    EXPECT_EQ(once.find("abcdef"), std::string::npos) << once;
+    EXPECT_EQ(redact(once, "0123456789abcdef"), once);
+  }
+  EXPECT_EQ(redact("[REDACTED]", "REDACTED"), "[REDACTED]");
+}
+
+std::vector<std::string> pieces_of(std::vector<std::string> pieces, std::string_view key = {}) {
+  std::vector<std::string*> pointers;
+  for (std::string& piece : pieces) pointers.push_back(&piece);
+  redact_pieces(pointers, key);
+  return pieces;
+}
+
+TEST(Redact, FindsSecretsThatAreSpreadOverPieces) {
+  using Pieces = std::vector<std::string>;
+  EXPECT_EQ(pieces_of({"is s", "k-ab", "", "cdef12", "34 or ", "sk-123456, so"}),
+            (Pieces{"is [REDACTED]", "", "", "", " or ", "[REDACTED], so"}));
+  EXPECT_EQ(pieces_of({"0123", "4567 0123456", "7 x"}, "01234567"), (Pieces{"[REDACTED]", " [REDACTED]", " x"}));
+  EXPECT_EQ(pieces_of({"012345", "670123", "4567"}, "01234567"), (Pieces{"[REDACTED]", "[REDACTED]", ""}));
+  EXPECT_EQ(pieces_of({"ri", "sk-averse", " people"}), (Pieces{"ri", "sk-averse", " people"}));
+  EXPECT_EQ(pieces_of({}), Pieces{});
 }
 
 TEST(Redact, TakesShortKeysForPlaceholders) { EXPECT_EQ(redact("run ollama", "ollama"), "run ollama"); }
