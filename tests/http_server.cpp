@@ -196,10 +196,9 @@ class HttpServer::Impl {
     }
     bool gone() override {
       if (cut_) return true;
-      pollfd poll_for{.fd = fd_, .events = POLLIN, .revents = 0};
-      if (poll(&poll_for, 1, 0) <= 0) return false;
-      char byte = 0;
-      return recv(fd_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0 || (poll_for.revents & (POLLHUP | POLLERR)) != 0;
+      // What it said last, TLS's goodbye, may not have been read yet.
+      pollfd poll_for{.fd = fd_, .events = POLLRDHUP, .revents = 0};
+      return poll(&poll_for, 1, 0) > 0 && (poll_for.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
     }
     void cut() override {
       shutdown(fd_, SHUT_RDWR);

@@ -184,9 +184,9 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     auto task = std::make_shared<Posted>([weak = weak_from_this(), easy = entry.handle->easy()] {
       if (const auto alive = weak.lock()) alive->check_clock(easy);
     });
-    const auto deadline = entry.handle->deadline();
+    const auto next = entry.handle->next_check();
     entry.clock = Timer(task);  // cancels the one before it
-    if (deadline != std::chrono::steady_clock::time_point::max()) loop_->arm(std::move(task), deadline);
+    if (next != std::chrono::steady_clock::time_point::max()) loop_->arm(std::move(task), next);
   }
 
   void check_clock(CURL* easy) {

@@ -165,6 +165,11 @@ steady_clock::time_point HttpHandle::deadline() const {
   return std::min(after(heard_, silence), after(started_, timeouts_.whole));
 }
 
+steady_clock::time_point HttpHandle::next_check() const {
+  if (head_given_ || discarding_) return deadline();
+  return std::min(deadline(), after(steady_clock::now(), timeouts_.between_bytes));
+}
+
 HttpFailure HttpHandle::timeout() const {
   std::string message;
   if (after(started_, timeouts_.whole) <= steady_clock::now()) {

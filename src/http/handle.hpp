@@ -26,6 +26,8 @@ class HttpHandle {
 
   // The moment at which the exchange has been silent for too long, as far as is known now.
   std::chrono::steady_clock::time_point deadline() const;
+  // When to look at the deadline again: it may come nearer once the answer has begun.
+  std::chrono::steady_clock::time_point next_check() const;
   // Why it is over if it is over now; which of the limits it was.
   HttpFailure timeout() const;
   void start_clock();
