@@ -100,7 +100,7 @@ const std::vector<ProviderCase>& provider_cases() {
   static const auto* const cases = [] {
     auto* const all = new std::vector<ProviderCase>{
         {"openai-chat", "gpt-4.1", "/chat/completions", "sk-proj-Qx7vJ2mNbR4tLw9ZcE5yHk", "authorization", "Bearer ",
-         "openai-chat-single-tool", make_chat, chat_answer},
+         "openai-chat-parallel-interleaved", make_chat, chat_answer},
         {"openai-responses", "gpt-5.5", "/responses", "sk-proj-W3fTg8KpYd6sXa1VuB0qMz", "authorization", "Bearer ",
          "openai-responses-parallel-tools", make_responses, responses_answer},
         {"anthropic", "claude-sonnet-4-6", "/messages", "sk-ant-api03-Rj5nCv9LeS2wPh7GxT4kFb", "x-api-key", "",

@@ -1,7 +1,9 @@
 // Every provider through the public API, against a real server on loopback TLS, by HTTP/1.1 and by HTTP/2.
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,6 +66,9 @@ struct Case {
   const ProviderCase* provider;
   bool http2;
 };
+void PrintTo(const Case& one, std::ostream* out) {
+  *out << one.provider->name << (one.http2 ? " over HTTP/2" : " over HTTP/1.1");
+}
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
   for (const ProviderCase& provider : testing::provider_cases()) {
@@ -136,7 +141,7 @@ TEST_P(Providers, AnswerInAFormat) {
   const auto response =
       generate(this->engine(server), {.messages = {user("Weather in Oslo?")},
                                       .max_tokens = 100,
-                                      .response_format = ResponseFormat::json_schema("weather", schema)});
+                                      .response_format = ResponseFormat::json_schema("person", schema)});
   ASSERT_TRUE(response.has_value()) << response.error().message();
   EXPECT_EQ(response->finish_reason, FinishReason::stop);
   EXPECT_TRUE(response->tool_calls.empty());
@@ -148,7 +153,8 @@ TEST_P(Providers, LookAtImages) {
   const Provider server({provider().answer("A dot.")}, GetParam().http2);
   std::vector<Part> parts = {TextPart{"What is it?"},
                              ImagePart{.image = *image_from_data_uri("data:image/png;base64,iVBORw0KGgo=")}};
-  if (std::string_view(provider().name) != "ollama") {
+  const std::string_view name = provider().name;
+  if (name != "ollama" && name != "gemini") {
     parts.emplace_back(ImagePart{.image = {.source = ImageUrl{"https://example.org/dot.png"}}});
   }
   const auto response = generate(this->engine(server), {.messages = {user(std::move(parts))}, .max_tokens = 100});
@@ -176,6 +182,16 @@ TEST_P(Providers, CallToolsInALoop) {
   EXPECT_EQ(server.body(0), documented("tools"));
   EXPECT_EQ(server.body(1), documented("tool_results"));
   testing::note_produced(*to_json(*result));
+}
+
+TEST(Gemini, RefusesImagesThatItWouldHaveToFetch) {
+  const Provider server({"unused"}, false);
+  const std::vector<Part> parts = {ImagePart{.image = {.source = ImageUrl{"https://example.org/dot.png"}}}};
+  const Engine engine = engine_of(testing::provider_cases()[3], server.url(), server.ca_file());
+  const auto response = generate(engine, {.messages = {user(parts)}});
+  ASSERT_FALSE(response.has_value());
+  EXPECT_EQ(response.error().reason(), "unsupported_feature");
+  EXPECT_TRUE(server.requests().empty());
 }
 
 // The transcripts in which the model's turn carries state of the provider, or calls.

@@ -76,6 +76,8 @@ struct GeminiOptions {
   std::string base_url = "https://generativelanguage.googleapis.com/v1beta";
   ApiKey api_key = {};
   std::optional<std::string> env_file = std::nullopt;
+  // Let Gemini fetch images by their https URLs. Only its newer models can; without it such images are refused.
+  bool fetch_image_urls = false;
   HttpOptions http = {};
 };
 std::shared_ptr<Adapter> gemini(GeminiOptions options = {});

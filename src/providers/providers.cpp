@@ -124,6 +124,7 @@ std::shared_ptr<Adapter> anthropic(AnthropicOptions options) {
 std::shared_ptr<Adapter> gemini(GeminiOptions options) {
   GeminiCodecOptions codec;
   codec.base_url = std::move(options.base_url);
+  codec.fetch_image_urls = options.fetch_image_urls;
   KeySources key{.provider = "gemini",
                  .environment = {"GEMINI_API_KEY", "GOOGLE_API_KEY"},
                  .configured = options.api_key,
