@@ -117,13 +117,18 @@ TEST(HostileServer, ACutAtAnyByteIsAnErrorOrTheAnswer) {
 }
 
 TEST(HostileServer, AnEventWithoutEndIsCutOff) {
-  const HttpServer server([](const ServedRequest&, Reply& reply) {
-    reply.begin(200, kStream);
-    const std::string piece(1U << 20U, 'x');
-    reply.chunk("data: ");
-    while (!reply.gone()) reply.chunk(piece);
-  });
-  EXPECT_EQ(error_of(ask(engine_at(server))).reason(), "malformed_event");
+  for (const std::size_t limit : {std::size_t{1} << 20U, HttpOptions().max_event_bytes}) {
+    const HttpServer server([](const ServedRequest&, Reply& reply) {
+      reply.begin(200, kStream);
+      const std::string piece(1U << 20U, 'x');
+      reply.chunk("data: ");
+      for (int i = 0; i < 1024 && !reply.gone(); ++i) reply.chunk(piece);
+    });
+    const Error error = error_of(ask(engine_at(server, {.max_event_bytes = limit})));
+    EXPECT_EQ(error.reason(), "malformed_event");
+    EXPECT_NE(error.message().find("more than " + std::to_string(limit) + " bytes"), std::string::npos)
+        << error.message();
+  }
 }
 
 TEST(HostileServer, ACertificateOfAnotherHostIsRefused) {

@@ -113,6 +113,23 @@ TEST(HttpTransport, TheWholeRequestHasALimitToo) {
   EXPECT_EQ(error_of(response).message(), "the request took longer than 0.1 s");
 }
 
+TEST(HttpTransport, ACallCanSetTheLimits) {
+  Gate over;
+  Kept<ServedRequest> seen;
+  const HttpServer server([&](const ServedRequest& request, Reply&) {
+    seen.set(request);
+    over.wait();
+  });
+  const Engine engine = engine_at(server);
+  const auto response = ask(engine, {.params = {{"receive_timeout", 50}, {"stream_timeout", 70}, {"top_p", 0.5}}});
+  over.open();
+  EXPECT_EQ(error_of(response).message(), "the server did not answer within 0.05 s");
+  EXPECT_EQ(seen.get().body.find("timeout"), std::string::npos) << "it is no business of the server's";
+  EXPECT_NE(seen.get().body.find("top_p"), std::string::npos);
+  EXPECT_EQ(error_of(ask(engine, {.params = {{"stream_timeout", "soon"}}})).message(),
+            "invalid option: stream_timeout must be a number of milliseconds, at least 1");
+}
+
 TEST(HttpTransport, TheRunHasALimitToo) {
   Gate over;
   const HttpServer server([&](const ServedRequest&, Reply& reply) {

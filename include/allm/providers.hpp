@@ -35,8 +35,10 @@ struct HttpOptions {
   std::chrono::milliseconds stream_timeout{60'000};
   // The whole exchange; 0 for no limit, because a long answer is no failure.
   std::chrono::milliseconds request_timeout{0};
-  // Bytes of an answer after decompression, and of its headers: what a hostile server can make us keep.
+  // Bytes of an answer after decompression, of one event of it, and of its headers: what a hostile server can make us
+  // keep. An image may come as one event.
   std::size_t max_body_bytes = 256U << 20U;
+  std::size_t max_event_bytes = 64U << 20U;
   std::size_t max_header_bytes = 256U << 10U;
   // PEM file of trusted authorities. Default: CURL_CA_BUNDLE, SSL_CERT_FILE, SSL_CERT_DIR, else the system's.
   std::string ca_file = {};
@@ -64,6 +66,8 @@ struct AnthropicOptions {
   std::string base_url = "https://api.anthropic.com/v1";
   ApiKey api_key = {};
   std::optional<std::string> env_file = std::nullopt;
+  // Sent where a call names no max_tokens, because the provider insists on a number. A thinking budget comes on top.
+  std::int64_t default_max_tokens = 4'096;
   // Sent as anthropic-beta.
   std::vector<std::string> beta = {};
   // Ask for JSON natively instead of through a tool that the model is made to call. The tool works with every model.
@@ -78,6 +82,12 @@ struct GeminiOptions {
   std::optional<std::string> env_file = std::nullopt;
   // Let Gemini fetch images by their https URLs. Only its newer models can; without it such images are refused.
   bool fetch_image_urls = false;
+  // Send schemas as they are instead of in the API's own dialect. Not every model takes them; recursive schemas can be
+  // sent in no other way.
+  bool json_schemas = false;
+  // Mark the calls of a history that another provider wrote, so that Gemini 3 does not refuse them for the thought
+  // signatures they lack. A workaround of the provider's, at the cost of quality.
+  bool excuse_missing_signatures = false;
   HttpOptions http = {};
 };
 std::shared_ptr<Adapter> gemini(GeminiOptions options = {});

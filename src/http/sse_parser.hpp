@@ -31,6 +31,9 @@ inline constexpr std::size_t kSsePadding = 64;
 class SseParser {
  public:
   explicit SseParser(SseLimits limits = {});
+  const SseLimits& limits() const { return limits_; }
+  // Before the first byte.
+  void set_max_event_bytes(std::size_t bytes) { limits_.max_event_bytes = bytes; }
 
   // Appends bytes. They are not looked at before next().
   void feed(std::string_view bytes);

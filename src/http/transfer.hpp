@@ -30,6 +30,8 @@ struct HttpLimits {
   std::size_t max_header_bytes = 256U << 10U;
   // Of the whole body, after decompression.
   std::size_t max_body_bytes = 1U << 30U;
+  // Of one event of a stream. An image may come as one line of base64, so this is generous.
+  std::size_t max_event_bytes = 64U << 20U;
   // Received and not yet taken: beyond it the transfer is paused until the consumer catches up.
   std::size_t max_buffered_bytes = 1U << 20U;
 };

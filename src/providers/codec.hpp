@@ -2,6 +2,7 @@
 // tested byte by byte, fuzzed and replayed.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -21,6 +22,8 @@ class BodyDecoder {
  public:
   virtual ~BodyDecoder() = default;
 
+  // Bytes that one event of a stream may have, if not the 64 MiB of SseLimits. Before the first byte.
+  virtual void set_max_event_bytes(std::size_t /*bytes*/) {}
   // The next bytes, however they are split; appends the events they give.
   virtual void feed(std::string_view bytes, std::vector<Event>& events) = 0;
   // The body is over: appends the terminal event if there was none.

@@ -177,6 +177,10 @@ Error malformed_event(std::string_view provider, std::string_view problem, std::
                with_payload(problem, payload));
 }
 
+std::string too_large_event(std::size_t max_bytes) {
+  return "an event has more than " + std::to_string(max_bytes) + " bytes; it was not read";
+}
+
 Error truncated_stream(std::string_view provider) {
   return Error(AdapterError{.reason = AdapterError::Reason::network_error, .provider = std::string(provider)},
                std::string(provider) + "'s stream ended in the middle of a message: the connection was cut; try again");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -71,6 +72,8 @@ Error provider_error(FailureFacts facts, const FailureReport& report);
 // The stream gave something that is no event of its protocol. `payload` is shown redacted and cut.
 Error malformed_event(std::string_view provider, std::string_view problem, std::string_view payload,
                       std::optional<std::int64_t> event_index = std::nullopt);
+// What is wrong with an event beyond the limit.
+std::string too_large_event(std::size_t max_bytes);
 // The body ended in the middle of the message.
 Error truncated_stream(std::string_view provider);
 // A whole body that is no answer of the provider's.

@@ -11,22 +11,34 @@
 namespace allm {
 namespace {
 
-void read_timeout(const Json& options, const char* name, std::chrono::milliseconds& timeout) {
+// Takes the setting out: it is ours, and a provider would refuse it.
+Status take_timeout(Json& options, const char* name, std::chrono::milliseconds& timeout) {
+  if (!options.is_object()) return {};
   const auto found = options.find(name);
-  if (found == options.end() || !found->is_number_integer()) return;
-  const auto value = found->get<std::int64_t>();
-  if (value > 0) timeout = std::chrono::milliseconds(value);
+  if (found == options.end()) return {};
+  const Json value = std::move(*found);
+  options.erase(found);
+  if (value.is_null()) return {};
+  if (!value.is_number_integer() || value.get<std::int64_t>() < 1) {
+    return std::unexpected(
+        validation_error(ValidationError::Reason::invalid_option, {std::string(name)}, "invalid_value",
+                         std::string("invalid option: ") + name + " must be a number of milliseconds, at least 1"));
+  }
+  timeout = std::chrono::milliseconds(value.get<std::int64_t>());
+  return {};
 }
 
 }  // namespace
 
-HttpTimeouts HttpAdapter::timeouts_of(const AdapterCall& call) const {
+Result<HttpTimeouts> HttpAdapter::take_timeouts(AdapterCall& call) const {
   HttpTimeouts timeouts = options_.timeouts;
-  if (call.options.is_object()) {
-    read_timeout(call.options, "connect_timeout", timeouts.connect);
-    read_timeout(call.options, "receive_timeout", timeouts.first_byte);
-    read_timeout(call.options, "stream_timeout", timeouts.between_bytes);
-    read_timeout(call.options, "request_timeout", timeouts.whole);
+  // What the call says comes last, and wins.
+  for (Json* options : {&call.request.options, &call.options}) {
+    for (const auto& [name, timeout] :
+         {std::pair{"connect_timeout", &timeouts.connect}, std::pair{"receive_timeout", &timeouts.first_byte},
+          std::pair{"stream_timeout", &timeouts.between_bytes}, std::pair{"request_timeout", &timeouts.whole}}) {
+      if (const Status taken = take_timeout(*options, name, *timeout); !taken) return std::unexpected(taken.error());
+    }
   }
   return timeouts;
 }
@@ -45,19 +57,21 @@ Result<ApiKey> HttpAdapter::key_for(const AdapterCall& call, const std::string& 
 Result<std::unique_ptr<EventSource>> HttpAdapter::open(const AdapterCall& given) {
   AdapterCall call = given;
   call.request.stream = true;  // whole answers are folded from streams
+  const Result<HttpTimeouts> timeouts = take_timeouts(call);
+  if (!timeouts) return std::unexpected(timeouts.error());
   Result<HttpRequest> request = options_.codec->write(call);
   if (!request) return std::unexpected(request.error());
   Result<ApiKey> key = key_for(call, request->url);
   if (!key) return std::unexpected(key.error());
   const std::shared_ptr<Runtime>& runtime = call.runtime ? call.runtime : Runtime::process();
   auto send = [self = shared_from_this(), client = runtime->impl().service<HttpClient>(), key = *key,
-               timeouts = timeouts_of(given)](HttpRequest sent) {
+               timeouts = *timeouts](HttpRequest sent) {
     const HttpAdapterOptions& options = self->options_;
     if (!key.empty()) sent.headers.push_back(options.codec->key_header(key.reveal()));
     return client->start(std::move(sent), timeouts, options.limits, options.route);
   };
   return std::make_unique<HttpSource>(options_.codec, std::move(call), *std::move(key), std::move(send),
-                                      *std::move(request));
+                                      *std::move(request), options_.limits.max_event_bytes);
 }
 
 }  // namespace allm

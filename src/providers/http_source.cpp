@@ -7,10 +7,12 @@
 
 namespace allm {
 
-HttpSource::HttpSource(std::shared_ptr<const Codec> codec, AdapterCall call, ApiKey key, Send send, HttpRequest request)
+HttpSource::HttpSource(std::shared_ptr<const Codec> codec, AdapterCall call, ApiKey key, Send send, HttpRequest request,
+                       std::size_t max_event_bytes)
     : codec_(std::move(codec)),
       call_(std::move(call)),
       key_(std::move(key)),
+      max_event_bytes_(max_event_bytes),
       send_(std::move(send)),
       transfer_(send_(std::move(request))) {}
 
@@ -48,7 +50,9 @@ void HttpSource::begin(HttpResponseHead head) {
                       "the server redirects" + (location == nullptr ? "" : " to " + redact(*location)) +
                           "; redirects are not followed, so that a key goes to nobody else: use the final URL"));
   }
-  if (head_.status < 300) decoder_ = codec_->decoder(call_, head_);
+  if (head_.status >= 300) return;
+  decoder_ = codec_->decoder(call_, head_);
+  decoder_->set_max_event_bytes(max_event_bytes_);
 }
 
 void HttpSource::body(std::string bytes) {

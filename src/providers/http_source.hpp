@@ -23,7 +23,8 @@ class HttpSource : public EventSource {
   using Send = std::function<std::unique_ptr<HttpTransfer>(HttpRequest)>;
 
   // `key` is the one that is sent; it is kept out of every error.
-  HttpSource(std::shared_ptr<const Codec> codec, AdapterCall call, ApiKey key, Send send, HttpRequest request);
+  HttpSource(std::shared_ptr<const Codec> codec, AdapterCall call, ApiKey key, Send send, HttpRequest request,
+             std::size_t max_event_bytes);
   Poll poll(const Waker& waker) override;
 
  private:
@@ -41,6 +42,7 @@ class HttpSource : public EventSource {
   std::shared_ptr<const Codec> codec_;
   AdapterCall call_;
   ApiKey key_;
+  const std::size_t max_event_bytes_;
   Send send_;  // null once a second try was made
   std::unique_ptr<HttpTransfer> transfer_;
   HttpResponseHead head_;

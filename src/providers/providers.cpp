@@ -19,6 +19,7 @@ HttpAdapterOptions adapter_options(std::shared_ptr<const Codec> codec, const Htt
                       .between_bytes = http.stream_timeout,
                       .whole = http.request_timeout};
   options.limits.max_body_bytes = http.max_body_bytes;
+  options.limits.max_event_bytes = http.max_event_bytes;
   options.limits.max_header_bytes = http.max_header_bytes;
   options.route = {.ca_file = http.ca_file, .proxy = http.proxy};
   options.allow_insecure_key = http.allow_insecure_key;
@@ -116,6 +117,7 @@ std::shared_ptr<Adapter> anthropic(AnthropicOptions options) {
   AnthropicCodecOptions codec;
   codec.base_url = std::move(options.base_url);
   codec.beta = std::move(options.beta);
+  codec.default_max_tokens = options.default_max_tokens;
   codec.native_structured_output = options.native_structured_output;
   KeySources key{.provider = "anthropic", .configured = options.api_key, .env_file = std::move(options.env_file)};
   return adapter(anthropic_codec(std::move(codec)), std::move(key), options.http);
@@ -125,6 +127,8 @@ std::shared_ptr<Adapter> gemini(GeminiOptions options) {
   GeminiCodecOptions codec;
   codec.base_url = std::move(options.base_url);
   codec.fetch_image_urls = options.fetch_image_urls;
+  codec.json_schemas = options.json_schemas;
+  codec.excuse_missing_signatures = options.excuse_missing_signatures;
   KeySources key{.provider = "gemini",
                  .environment = {"GEMINI_API_KEY", "GOOGLE_API_KEY"},
                  .configured = options.api_key,

@@ -38,7 +38,7 @@ void SseDecoder::finish(std::vector<Event>& events) {
 }
 
 void SseDecoder::check_size(std::vector<Event>& events) {
-  if (!done_ && parser_.too_large()) fail_malformed("an event is larger than 64 MiB; it was not read", {}, events);
+  if (!done_ && parser_.too_large()) fail_malformed(too_large_event(parser_.limits().max_event_bytes), {}, events);
 }
 
 void SseDecoder::take(const SseEvent& event, std::vector<Event>& events) {

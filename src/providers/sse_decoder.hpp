@@ -21,6 +21,7 @@ class SseDecoder : public BodyDecoder {
   void feed(std::string_view bytes, std::vector<Event>& events) final;
   void finish(std::vector<Event>& events) final;
   bool done() const final { return done_; }
+  void set_max_event_bytes(std::size_t bytes) final { parser_.set_max_event_bytes(bytes); }
 
  protected:
   // `provider` must outlive the decoder.

@@ -70,7 +70,7 @@ void StreamDecoder::take_stream(std::string_view bytes, std::vector<Event>& even
     if (!event) break;
     dispatch(*event, events);
   }
-  if (!done_ && parser_.too_large()) fail_malformed("an event of the stream is too large", {}, events);
+  if (!done_ && parser_.too_large()) fail_malformed(too_large_event(parser_.limits().max_event_bytes), {}, events);
 }
 
 void StreamDecoder::dispatch(const SseEvent& event, std::vector<Event>& events) {
@@ -89,7 +89,7 @@ void StreamDecoder::finish(std::vector<Event>& events) {
     if (!event) break;
     dispatch(*event, events);
   }
-  if (!done_ && parser_.too_large()) fail_malformed("an event of the stream is too large", {}, events);
+  if (!done_ && parser_.too_large()) fail_malformed(too_large_event(parser_.limits().max_event_bytes), {}, events);
   if (!done_) end_stream(false, events);
 }
 

@@ -35,6 +35,7 @@ class StreamDecoder : public BodyDecoder {
   void feed(std::string_view bytes, std::vector<Event>& events) final;
   void finish(std::vector<Event>& events) final;
   bool done() const final { return done_; }
+  void set_max_event_bytes(std::size_t bytes) final { parser_.set_max_event_bytes(bytes); }
 
  protected:
   explicit StreamDecoder(DecoderContext context) : context_(std::move(context)) {}
