@@ -120,6 +120,6 @@ Result<ModelName> parse_model_name(std::string_view name);
 // An engine for a model by name: "openai:gpt-4.1-mini", "ollama:qwen3:8b", "openai@http://localhost:8080/v1:local".
 // `options.adapter` and `options.model` are set by it, and `options.catalogue`, where there is none and no URL is
 // named, to the built-in one. Fails as parse_model_name and compatible do.
-Result<Engine> engine_for(std::string_view model, EngineOptions options = {}, HttpOptions http = {});
+Result<Engine> engine_for(std::string_view model, EngineOptions options = {}, const HttpOptions& http = {});
 
 }  // namespace allm

@@ -174,7 +174,7 @@ Result<ModelName> parse_model_name(std::string_view name) {
   return parsed;
 }
 
-Result<Engine> engine_for(std::string_view model, EngineOptions options, HttpOptions http) {
+Result<Engine> engine_for(std::string_view model, EngineOptions options, const HttpOptions& http) {
   const Result<ModelName> name = parse_model_name(model);
   if (!name) return std::unexpected(name.error());
   Result<std::shared_ptr<Adapter>> chosen = adapter_for(*name, http);

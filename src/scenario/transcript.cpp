@@ -157,8 +157,8 @@ void check_stream(const Exchange& exchange, const Json& transcript, Mismatches& 
   const Json& expect = transcript.at("expect");
   const std::vector<Event> events = decode(exchange, {exchange.body.size() + 1});
   std::minstd_rand random(20261);
-  std::vector<std::size_t> sizes;
-  for (int i = 0; i < 257; ++i) sizes.push_back(1 + random() % 97);
+  std::vector<std::size_t> sizes(257);
+  for (std::size_t& size : sizes) size = 1 + random() % 97;
   if (decode(exchange, sizes) != events) mismatches.emplace_back("random splits give other events than the whole body");
   if (decode(exchange, {1}) != events) mismatches.emplace_back("single bytes give other events than the whole body");
 

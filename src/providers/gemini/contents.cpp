@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,11 +39,6 @@ class ContentWriter {
   }
 
  private:
-  struct Answer {
-    std::size_t place;  // of its call among those of the turn
-    Json part;
-  };
-
   void add(std::size_t index) {
     const Message& message = messages_[index];
     if (message.role == Role::system) return;
@@ -141,7 +137,7 @@ class ContentWriter {
     Json response = {{"name", name}};
     if (caller_ != nullptr && has_provider_id(*caller_, id)) response["id"] = id;
     response["response"] = result_object(joined_text(message.content));
-    answers_.push_back({place_of(call), {{"functionResponse", std::move(response)}}});
+    answers_.emplace(place_of(call), Json{{"functionResponse", std::move(response)}});
   }
 
   std::size_t place_of(const ToolCall* call) const {
@@ -160,10 +156,8 @@ class ContentWriter {
 
   void end_answers() {
     if (answers_.empty()) return;
-    // Without ids the provider matches answers to calls by their order.
-    std::ranges::stable_sort(answers_, {}, &Answer::place);
     Json parts = Json::array();
-    for (Answer& answer : answers_) parts.push_back(std::move(answer.part));
+    for (auto& [place, part] : answers_) parts.push_back(std::move(part));
     answers_.clear();
     append("user", std::move(parts));
   }
@@ -180,7 +174,9 @@ class ContentWriter {
   std::size_t next_image_ = 0;
   Json contents_ = Json::array();
   const Message* caller_ = nullptr;  // the last message with calls
-  std::vector<Answer> answers_;      // to it, not written yet
+  // Answers to it that are not written yet, by the place of their call among those of the turn: without ids the
+  // provider matches answers to calls by their order.
+  std::multimap<std::size_t, Json> answers_;
   std::optional<Error> error_;
 };
 

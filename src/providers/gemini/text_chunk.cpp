@@ -23,9 +23,8 @@ bool read_text(ondemand::value value, std::string_view& target) {
 // Calls `take` with the key and value of each member; false as soon as it is false.
 template <class Take>
 bool each_member(simdjson::simdjson_result<ondemand::object> found, const Take& take) {
-  ondemand::object object;
-  if (std::move(found).get(object) != simdjson::SUCCESS) return false;
-  for (auto field : object) {
+  if (found.error() != simdjson::SUCCESS) return false;
+  for (auto field : found) {
     std::string_view key;
     ondemand::value value;
     if (field.unescaped_key().get(key) != simdjson::SUCCESS) return false;
@@ -37,9 +36,8 @@ bool each_member(simdjson::simdjson_result<ondemand::object> found, const Take& 
 // Calls `take` with each element; false as soon as it is false.
 template <class Take>
 bool each_element(simdjson::simdjson_result<ondemand::array> found, const Take& take) {
-  ondemand::array array;
-  if (std::move(found).get(array) != simdjson::SUCCESS) return false;
-  for (auto element : array) {
+  if (found.error() != simdjson::SUCCESS) return false;
+  for (auto element : found) {
     ondemand::value value;
     if (element.get(value) != simdjson::SUCCESS || !take(value)) return false;
   }
@@ -106,7 +104,7 @@ bool read_usage(ondemand::value value, std::string_view& target) {
       object.raw_json().get(target) != simdjson::SUCCESS || object.reset().error() != simdjson::SUCCESS) {
     return false;
   }
-  return each_member(std::move(object),
+  return each_member(ondemand::object(object),
                      [](std::string_view /*key*/, ondemand::value member) { return is_sound(member); });
 }
 

@@ -21,7 +21,7 @@ std::string_view trimmed_front(std::string_view text) {
 bool is_error(const Json& chunk) {
   if (text_member(chunk, "object") == "error") return true;
   const Json* error = find_member(chunk, "error");
-  return error != nullptr && *error != false && *error != "" && !(error->is_object() && error->empty());
+  return error != nullptr && *error != false && *error != Json("") && !(error->is_object() && error->empty());
 }
 
 std::optional<Error> error_in(std::string_view text, std::string_view provider) {
