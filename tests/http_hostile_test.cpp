@@ -38,6 +38,14 @@ TEST(HostileServer, EveryMisbehaviourHasItsError) {
                     std::string(R"({"error":{"message":"Incorrect API key provided: )") + chat_key() + R"("}})");
        },
        "authentication_failed"},
+      {"bad key, a part of it repeated",
+       [](const ServedRequest&, Reply& reply) {
+         const std::string_view key = chat_key();
+         reply.send(401, "application/json",
+                    R"({"error":{"message":"Not )" + std::string(key.substr(8, 9)) + "..." +
+                        std::string(key.substr(key.size() - 4)) + R"("}})");
+       },
+       "authentication_failed"},
       {"HTML", [](const ServedRequest&, Reply& reply) { reply.send(200, "text/html", "<html>hello</html>"); },
        "malformed_response"},
       {"redirect",

@@ -26,14 +26,20 @@ struct Pattern {
   bool word_initial;
   bool dots;
 };
-constexpr std::array<Pattern, 6> kPatterns = {{
+constexpr std::array<Pattern, 8> kPatterns = {{
     {.prefix = "sk-ant-", .word_initial = false, .dots = false},
     {.prefix = "sk-", .word_initial = true, .dots = false},
     {.prefix = "rk-", .word_initial = true, .dots = false},
     {.prefix = "org-", .word_initial = true, .dots = false},
+    {.prefix = "gsk_", .word_initial = true, .dots = false},
+    {.prefix = "xai-", .word_initial = true, .dots = false},
     {.prefix = "AIza", .word_initial = false, .dots = false},
     {.prefix = "ya29.", .word_initial = false, .dots = true},
 }};
+
+constexpr bool is_initial(char c) {
+  return std::ranges::any_of(kPatterns, [c](const Pattern& pattern) { return pattern.prefix.front() == c; });
+}
 
 // The length of the secret that begins at `text`'s front, 0 if none does.
 std::size_t secret_length(std::string_view text, bool word_initial) {
@@ -61,7 +67,7 @@ std::vector<Secret> find_secrets(std::string_view text, std::string_view provide
     std::size_t length = 0;
     if (at == next_key) {
       length = key_size;
-    } else if (const char c = text[at]; c == 's' || c == 'r' || c == 'o' || c == 'A' || c == 'y') {
+    } else if (const char c = text[at]; is_initial(c)) {
       // What follows a secret begins a word: it will when that is replaced, and redacting twice changes nothing.
       const bool after_secret = !secrets.empty() && secrets.back().end == at;
       length = secret_length(text.substr(at), at == 0 || after_secret || !is_word(text[at - 1]));
@@ -73,6 +79,33 @@ std::vector<Secret> find_secrets(std::string_view text, std::string_view provide
     at += length > 0 ? length : 1;
   }
   return secrets;
+}
+
+// What of a key is secret: not the word before its last dash that says whose it is.
+std::string_view secret_of(std::string_view key) {
+  constexpr std::size_t kLongestPrefix = 16;
+  const std::size_t dash = key.substr(0, kLongestPrefix).find_last_of("-_");
+  const std::string_view rest = dash == std::string_view::npos ? key : key.substr(dash + 1);
+  return rest.size() >= kMinKey ? rest : key;
+}
+
+// The text without the parts of the key that are longer than what may be shown of it.
+std::string without_parts(std::string_view text, std::string_view key) {
+  constexpr std::size_t kTooMuch = 5;
+  const std::string_view secret = secret_of(key);
+  std::string result;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    std::size_t length = kTooMuch;
+    if (at + length > text.size() || secret.find(text.substr(at, length)) == std::string_view::npos) {
+      result += text[at++];
+      continue;
+    }
+    while (at + length < text.size() && secret.find(text.substr(at, length + 1)) != std::string_view::npos) ++length;
+    result += kMark;
+    at += length;
+  }
+  return result;
 }
 
 }  // namespace
@@ -111,20 +144,23 @@ void redact_pieces(std::span<std::string* const> pieces, std::string_view provid
 
 Error without_key(const Error& error, std::string_view key) {
   if (key.size() < kMinKey) return error;
-  const auto has = [key](std::string_view text) { return text.find(key) != std::string_view::npos; };
-  const std::string metadata = error.metadata().dump(-1, ' ', false, Json::error_handler_t::replace);
-  const std::string cause = error.cause().dump(-1, ' ', false, Json::error_handler_t::replace);
+  const auto cleaned = [key](std::string_view text) { return without_parts(redact(text, key), key); };
+  const auto cleaned_json = [&cleaned](const Json& json) {
+    // A key within JSON text has no escapes, so that what replaces it leaves JSON.
+    return Json::parse(cleaned(json.dump(-1, ' ', false, Json::error_handler_t::replace)), nullptr, false);
+  };
   const auto* adapter = error.get_if<AdapterError>();
-  const bool in_id = adapter != nullptr && adapter->request_id && has(*adapter->request_id);
-  if (!has(error.message()) && !has(metadata) && !has(cause) && !in_id) return error;
-  // A key within JSON text has no escapes, so that what replaces it leaves JSON.
-  const auto cleaned = [key](const std::string& text) { return Json::parse(redact(text, key), nullptr, false); };
+  const bool in_id = adapter != nullptr && adapter->request_id && cleaned(*adapter->request_id) != *adapter->request_id;
+  std::string message = cleaned(error.message());
+  Json metadata = cleaned_json(error.metadata());
+  Json cause = cleaned_json(error.cause());
+  if (!in_id && message == error.message() && metadata == error.metadata() && cause == error.cause()) return error;
   return std::visit(
       [&](auto detail) {
         if constexpr (std::is_same_v<decltype(detail), AdapterError>) {
           if (in_id) detail.request_id.reset();
         }
-        return Error(std::move(detail), redact(error.message(), key), cleaned(metadata), cleaned(cause));
+        return Error(std::move(detail), std::move(message), std::move(metadata), std::move(cause));
       },
       error.detail());
 }

@@ -18,7 +18,8 @@ std::string redact(std::string_view text, std::string_view provider_key = {});
 // secret in the next pieces is gone.
 void redact_pieces(std::span<std::string* const> pieces, std::string_view provider_key = {});
 
-// The error without the key in its message, its metadata and the ids it carries. The same error if it has none there.
+// The error without the key, and without any part of it of more than four characters, in its message, its metadata and
+// the ids it carries. The word that a key begins with ("sk-proj-") is no secret. The same error if there is nothing.
 Error without_key(const Error& error, std::string_view key);
 
 }  // namespace allm

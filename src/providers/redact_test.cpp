@@ -59,6 +59,22 @@ TEST(Redact, FindsSecretsThatAreSpreadOverPieces) {
   EXPECT_EQ(pieces_of({}), Pieces{});
 }
 
+TEST(WithoutKey, LeavesNoPartOfMoreThanFourCharacters) {
+  const std::string key = "mykey-Qx7vJ2mNbR4tLw9ZcE5y";
+  const auto cleaned = [&key](const std::string& message) {
+    return without_key(Error(AdapterError{.request_id = "req-R4tLw9"}, message, {{"a", message}}, message), key);
+  };
+  const Error error = cleaned("mykey-: Qx7vJ2mNbR, or x4tLw9x, or ****E5y");
+  EXPECT_EQ(error.message(), "mykey-: [REDACTED], or x[REDACTED]x, or ****E5y");
+  EXPECT_EQ(error.metadata(), Json({{"a", error.message()}}));
+  EXPECT_EQ(error.cause(), error.message());
+  EXPECT_EQ(error.get_if<AdapterError>()->request_id, std::nullopt);
+  EXPECT_EQ(cleaned(key).message(), "[REDACTED]");
+
+  const Error plain(AdapterError{.request_id = "req-1"}, "nothing", {{"a", 1}});
+  EXPECT_EQ(without_key(plain, key), plain);
+}
+
 TEST(Redact, TakesShortKeysForPlaceholders) { EXPECT_EQ(redact("run ollama", "ollama"), "run ollama"); }
 
 }  // namespace

@@ -39,17 +39,31 @@ void Loop::arm(std::shared_ptr<Timer::Task> task, TimePoint deadline) {
     heap_.push_back(nullptr);
     place(heap_.size() - 1, std::move(task));
     sift_up(heap_.size() - 1);
-    if (!started_) {
-      thread_ = std::thread([self = shared_from_this()] { self->run(); });
-      started_ = true;
-    }
+    start_thread();
     earlier = deadline < planned_;
     if (earlier) planned_ = deadline;
   }
   if (earlier) notify();
 }
 
-void Loop::post(std::shared_ptr<Timer::Task> task) { arm(std::move(task), TimePoint::min()); }
+void Loop::post(std::shared_ptr<Timer::Task> task) {
+  bool waiting = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    posted_.push_back(std::move(task));
+    start_thread();
+    waiting = planned_ != TimePoint::min();
+    planned_ = TimePoint::min();
+  }
+  if (waiting) notify();
+}
+
+void Loop::start_thread() {
+  if (started_) return;
+  thread_ = std::thread([self = shared_from_this()] { self->run(); });
+  started_ = true;
+}
 
 void Loop::watch(int fd, unsigned events, Watcher& watcher) {
   epoll_event event{};
@@ -76,11 +90,13 @@ bool Loop::cancel(Timer::Task& task) {
 
 void Loop::stop() {
   std::vector<std::shared_ptr<Timer::Task>> dropped;
+  std::deque<std::shared_ptr<Timer::Task>> dropped_posts;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     for (auto& task : heap_) task->heap_index_ = Timer::Task::kNotArmed;
     dropped.swap(heap_);
+    dropped_posts.swap(posted_);
   }
   notify();
   if (!thread_.joinable()) return;
@@ -132,17 +148,27 @@ void Loop::run() {
 
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    if (heap_.empty() || heap_.front()->deadline_ > std::chrono::steady_clock::now()) {
+    // One at a time, so that a callback can still cancel what is due after it.
+    std::shared_ptr<Timer::Task> due = take_due();
+    if (!due) {
       wait(lock);
       continue;
     }
-    // One at a time, so that a callback can still cancel what is due after it.
-    std::shared_ptr<Timer::Task> due = remove(0);
     lock.unlock();
     due->fire();
     due.reset();
     lock.lock();
   }
+}
+
+std::shared_ptr<Timer::Task> Loop::take_due() {
+  if (!posted_.empty()) {
+    std::shared_ptr<Timer::Task> first = std::move(posted_.front());
+    posted_.pop_front();
+    return first;
+  }
+  const bool due = !heap_.empty() && heap_.front()->deadline_ <= std::chrono::steady_clock::now();
+  return due ? remove(0) : nullptr;
 }
 
 std::shared_ptr<Timer::Task> Loop::remove(std::size_t index) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -54,7 +55,7 @@ class Loop : public std::enable_shared_from_this<Loop> {
   void arm(std::shared_ptr<Timer::Task> task, TimePoint deadline);
   // Whether the task was still waiting. When it was not, fire() may be running.
   bool cancel(Timer::Task& task);
-  // Runs the task on the loop thread soon.
+  // Runs the task on the loop thread soon, after all that were posted before it. It cannot be cancelled.
   void post(std::shared_ptr<Timer::Task> task);
   // Ends the thread; tasks still waiting never fire.
   void stop();
@@ -65,7 +66,10 @@ class Loop : public std::enable_shared_from_this<Loop> {
   void unwatch(int fd);
 
  private:
+  void start_thread();  // unless it runs; the lock is held
   void run();
+  // The next one whose time has come, or null.
+  std::shared_ptr<Timer::Task> take_due();
   void wait(std::unique_lock<std::mutex>& lock);
   void notify() const;
   std::shared_ptr<Timer::Task> remove(std::size_t index);
@@ -75,6 +79,7 @@ class Loop : public std::enable_shared_from_this<Loop> {
 
   std::mutex mutex_;
   std::vector<std::shared_ptr<Timer::Task>> heap_;  // binary heap, earliest first
+  std::deque<std::shared_ptr<Timer::Task>> posted_;
   // When the thread looks next. Arming something later needs no wake-up, which keeps the common
   // case, a deadline that is armed and cancelled, free of system calls.
   TimePoint planned_ = TimePoint::max();
