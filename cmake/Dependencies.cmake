@@ -19,4 +19,5 @@ if(ALLM_TESTS)
 endif()
 if(ALLM_BENCH)
   find_package(benchmark REQUIRED)
+  find_package(OpenSSL REQUIRED)  # the server of the tests
 endif()

@@ -19,7 +19,7 @@ class ChatDecoder final : public StreamDecoder {
   void take(const SseEvent& event, std::vector<Event>& events) override {
     if (!context().raw_chunks) {
       if (const auto text = template_.match(event.data)) return message_.add_text(*text, events);
-      if (reader_.read_chunk(event.data, message_.lacks_head(), chunk_)) {
+      if (read_fast_chunk(event.data, message_.lacks_head(), chunk_)) {
         start(events);
         if (message_.add(chunk_, events)) {
           if (chunk_.is_text()) template_.learn(event.data);
@@ -68,7 +68,6 @@ class ChatDecoder final : public StreamDecoder {
   }
 
   ChunkTemplate template_{"content"};
-  FastReader reader_;
   FastChunk chunk_;
   ChatMessage message_;
 };

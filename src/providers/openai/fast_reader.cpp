@@ -13,6 +13,9 @@ namespace {
 namespace ondemand = simdjson::ondemand;
 static_assert(kSsePadding >= simdjson::SIMDJSON_PADDING);
 
+// Larger chunks are rare, and the parser keeps memory in proportion to the largest that it has seen.
+constexpr std::size_t kMaxBytes = 64U << 10U;
+
 bool is(ondemand::raw_json_string key, std::string_view name) {
   return *key.raw() == name.front() && key.unsafe_is_equal(name);
 }
@@ -134,26 +137,22 @@ bool take_choice(ondemand::value choice, bool escapes, FastChunk& chunk) {
   return usual && deltas == 1;
 }
 
-}  // namespace
-
-struct FastReader::Impl {
-  // Gives the members of the document's object to `take`.
-  template <class Take>
-  bool read(std::string_view data, Take&& take) {
-    const simdjson::padded_string_view padded(data.data(), data.size(), data.size() + simdjson::SIMDJSON_PADDING);
-    ondemand::object object;
-    if (parser.iterate(padded).get(document) != simdjson::SUCCESS) return false;
-    if (document.get_object().get(object) != simdjson::SUCCESS) return false;
-    return each_member(object, std::forward<Take>(take)) &&
-           document.current_location().error() != simdjson::SUCCESS;  // nothing follows the object
-  }
-
-  ondemand::parser parser;
+// Gives the members of the document's object to `take`.
+template <class Take>
+bool read_object(std::string_view data, Take&& take) {
+  if (data.size() > kMaxBytes) return false;
+  // One a thread and not one a stream: it takes more memory than all the rest of a decoder.
+  thread_local ondemand::parser parser;
   ondemand::document document;
-};
+  ondemand::object object;
+  const simdjson::padded_string_view padded(data.data(), data.size(), data.size() + simdjson::SIMDJSON_PADDING);
+  if (parser.iterate(padded).get(document) != simdjson::SUCCESS) return false;
+  if (document.get_object().get(object) != simdjson::SUCCESS) return false;
+  return each_member(object, std::forward<Take>(take)) &&
+         document.current_location().error() != simdjson::SUCCESS;  // nothing follows the object
+}
 
-FastReader::FastReader() : impl_(std::make_unique<Impl>()) {}
-FastReader::~FastReader() = default;
+}  // namespace
 
 FastDelta::Kind delta_kind(std::string_view type) {
   for (const auto& [name, kind] : kDeltas) {
@@ -162,11 +161,11 @@ FastDelta::Kind delta_kind(std::string_view type) {
   return FastDelta::Kind::none;
 }
 
-bool FastReader::read_chunk(std::string_view data, bool with_head, FastChunk& chunk) {
+bool read_fast_chunk(std::string_view data, bool with_head, FastChunk& chunk) {
   chunk = {};
   const bool escapes = data.find('\\') != std::string_view::npos;
   int choices = 0;
-  const bool usual = impl_->read(data, [&](ondemand::raw_json_string key, ondemand::value value) {
+  const bool usual = read_object(data, [&](ondemand::raw_json_string key, ondemand::value value) {
     if (is(key, "choices")) {
       return ++choices == 1 &&
              only_element(value, [&](ondemand::value choice) { return take_choice(choice, escapes, chunk); });
@@ -180,10 +179,10 @@ bool FastReader::read_chunk(std::string_view data, bool with_head, FastChunk& ch
   return usual && choices == 1 && (chunk.call_index >= 0) == (chunk.arguments.data() != nullptr);
 }
 
-bool FastReader::read_delta(std::string_view data, FastDelta& delta) {
+bool read_fast_delta(std::string_view data, FastDelta& delta) {
   delta = {};
   const bool escapes = data.find('\\') != std::string_view::npos;
-  const bool usual = impl_->read(data, [&](ondemand::raw_json_string key, ondemand::value value) {
+  const bool usual = read_object(data, [&](ondemand::raw_json_string key, ondemand::value value) {
     if (is(key, "delta")) return !is_null(value) && take_text(value, delta.delta);
     if (is(key, "type")) return delta.kind == FastDelta::Kind::none && take_kind(value, delta.kind);
     if (is(key, "item_id")) {

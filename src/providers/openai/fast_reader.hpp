@@ -1,15 +1,14 @@
 // The few shapes of chunks that make up almost all of a stream, read in place and without a JSON value. Everything else
-// is "unusual", and read the general way; so is what is malformed, which only the general way reports.
+// is "unusual", and read the general way; so is what is malformed, which only the general way reports. Any thread.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string_view>
 
 namespace allm::openai_wire {
 
 // A chunk of Chat Completions that adds to the message: text, reasoning or a fragment of arguments. The views are valid
-// until the reader is next used; what is absent is "".
+// until the next call on this thread; what is absent is "".
 struct FastChunk {
   std::string_view id = {};     // read only if asked for
   std::string_view model = {};  // read only if asked for
@@ -31,20 +30,9 @@ struct FastDelta {
 // The kind that an event's type stands for.
 FastDelta::Kind delta_kind(std::string_view type);
 
-// One thread at a time. Both functions need kSsePadding readable bytes after the data.
-class FastReader {
- public:
-  FastReader();
-  ~FastReader();
-
-  // Whether the chunk is a usual one.
-  bool read_chunk(std::string_view data, bool with_head, FastChunk& chunk);
-  // Whether the event is a delta of a known kind; false at the first sight of any other type.
-  bool read_delta(std::string_view data, FastDelta& delta);
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
-};
+// Whether the chunk is a usual one. At least kSsePadding readable bytes must follow the data.
+bool read_fast_chunk(std::string_view data, bool with_head, FastChunk& chunk);
+// Whether the event is a delta of a known kind; false at the first sight of any other type. Padding as above.
+bool read_fast_delta(std::string_view data, FastDelta& delta);
 
 }  // namespace allm::openai_wire

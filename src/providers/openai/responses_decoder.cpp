@@ -38,7 +38,7 @@ class ResponsesDecoder final : public StreamDecoder {
   void take(const SseEvent& event, std::vector<Event>& events) override {
     if (!context().raw_chunks && started()) {
       if (const auto text = template_.match(event.data)) return message_.add_text(*text, events);
-      if (reader_.read_delta(event.data, delta_) && take_delta(delta_.kind, delta_.item_id, delta_.delta, events)) {
+      if (read_fast_delta(event.data, delta_) && take_delta(delta_.kind, delta_.item_id, delta_.delta, events)) {
         if (delta_.kind == FastDelta::Kind::text) template_.learn(event.data);
         return;
       }
@@ -122,7 +122,6 @@ class ResponsesDecoder final : public StreamDecoder {
   }
 
   ChunkTemplate template_{"delta"};
-  FastReader reader_;
   FastDelta delta_;
   ResponsesMessage message_;
   bool whole_ = false;
