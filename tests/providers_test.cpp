@@ -1,15 +1,18 @@
 // Every provider through the public API, against a real server on loopback TLS, by HTTP/1.1 and by HTTP/2.
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <ostream>
 #include <string>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "allm/recording.hpp"
 #include "allm/session_ops.hpp"
 
 #include "scenario/transcript_expect.hpp"
@@ -61,6 +64,13 @@ class Provider {
   HttpServer server_;
   std::unique_ptr<testing::Http2Front> front_;
 };
+
+// A file of the running test's own.
+std::string file_of_test() {
+  std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  std::ranges::replace(name, '/', '_');
+  return (std::filesystem::temp_directory_path() / (name + std::to_string(getpid()) + ".jsonl")).string();
+}
 
 struct Case {
   const ProviderCase* provider;
@@ -182,6 +192,30 @@ TEST_P(Providers, CallToolsInALoop) {
   EXPECT_EQ(server.body(0), documented("tools"));
   EXPECT_EQ(server.body(1), documented("tool_results"));
   testing::note_produced(*to_json(*result));
+}
+
+TEST_P(Providers, AreRecordedAndReplayed) {
+  const std::string path = file_of_test();
+  EngineOptions options;
+  Request request{.messages = {user("Say hello.")}, .max_tokens = 100};
+  Result<Response> live = std::unexpected(Error(StreamError{}));
+  {
+    const Provider server({provider().answer("Hello")}, GetParam().http2);
+    options = this->engine(server).options();
+    options.adapter = *record(options.adapter, path);
+    live = generate(Engine(options), request, {.api_key = provider().key});
+    expect_well_sent(server.requests()[0]);
+  }
+  ASSERT_TRUE(live.has_value()) << live.error().message();
+  testing::note_produced(file_text(path));
+  const auto adapter = replay(path);
+  ASSERT_TRUE(adapter.has_value()) << adapter.error().message();
+  options.adapter = *adapter;
+  Result<Response> replayed = generate(Engine(options), request);
+  ASSERT_TRUE(replayed.has_value()) << replayed.error().message();
+  replayed->request_id = live->request_id;
+  EXPECT_EQ(*replayed, *live);
+  std::filesystem::remove(path);
 }
 
 TEST(Gemini, RefusesImagesThatItWouldHaveToFetch) {
