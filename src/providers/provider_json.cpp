@@ -60,4 +60,14 @@ ToolCall tool_call_from_text(std::string id, std::string name, std::string raw_a
   return call;
 }
 
+TokenCount count_member(const Json& counts, std::string_view key) {
+  const TokenCount value = integer_member(counts, key);
+  return value && *value >= 0 ? value : std::nullopt;
+}
+
+TokenCount sum_of_counts(TokenCount a, TokenCount b) {
+  if (!a || !b) return a ? a : b;
+  return *a > std::numeric_limits<std::int64_t>::max() - *b ? a : TokenCount(*a + *b);
+}
+
 }  // namespace allm

@@ -27,4 +27,10 @@ std::optional<std::int64_t> integer_member(const Json& value, std::string_view k
 // value, or {} if it is no JSON object.
 ToolCall tool_call_from_text(std::string id, std::string name, std::string raw_arguments);
 
+// Tokens as a provider reports them: absent, or not negative.
+using TokenCount = std::optional<std::int64_t>;
+TokenCount count_member(const Json& counts, std::string_view key);
+// Absent counts add nothing; what cannot be added is left out.
+TokenCount sum_of_counts(TokenCount a, TokenCount b);
+
 }  // namespace allm
