@@ -1,4 +1,4 @@
-# allm_bench: Google Benchmark, with its usual flags.
+# allm_bench: Google Benchmark, with its usual flags. allm_http_bench: what needs a server, beside bare libcurl.
 
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cpp")
 if(sources)
@@ -10,4 +10,17 @@ if(sources)
     allm_lib simdjson::simdjson PkgConfig::RE2 fmt::fmt benchmark::benchmark_main benchmark::benchmark Threads::Threads
     allm_flags)
   allm_use_pch(allm_bench)
+endif()
+
+file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/http/*.cpp")
+if(sources)
+  # The tests' own server, compiled as a benchmark is.
+  add_executable(allm_http_bench ${sources}
+    "${PROJECT_SOURCE_DIR}/bench/streams.cpp"
+    "${PROJECT_SOURCE_DIR}/tests/http_server.cpp" "${PROJECT_SOURCE_DIR}/tests/http2_front.cpp")
+  set_target_properties(allm_http_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+  target_include_directories(allm_http_bench PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(allm_http_bench PRIVATE
+    allm_lib CURL::libcurl OpenSSL::SSL fmt::fmt Threads::Threads allm_flags)
+  allm_use_pch(allm_http_bench)
 endif()

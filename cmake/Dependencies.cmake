@@ -5,6 +5,7 @@ find_package(Threads REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(simdjson REQUIRED)
 find_package(fmt REQUIRED)
+find_package(CURL 7.88 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)  # Debian ships no CMake package for it
 
@@ -14,7 +15,9 @@ endif()
 if(ALLM_TESTS)
   find_package(GTest REQUIRED)
   find_package(rapidcheck REQUIRED)
+  find_package(OpenSSL REQUIRED)  # the tests' own HTTPS server
 endif()
 if(ALLM_BENCH)
   find_package(benchmark REQUIRED)
+  find_package(OpenSSL REQUIRED)  # the server of the tests
 endif()

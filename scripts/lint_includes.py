@@ -11,7 +11,8 @@ Rules:
   3. Headers include one another without cycles.
   4. Every file included with quotes exists; paths start at src/ or at include/.
   5. File names are snake_case.
-Tests (*_test.cpp) may include any layer below the command: they may need a fake engine to test with.
+Tests (*_test.cpp) may include any layer below the command, because they may need a fake engine to test with, and what
+tests share in tests/.
 """
 
 import pathlib
@@ -37,7 +38,7 @@ PUBLIC_HEADERS = {
     "tools": "tool_help tool_runner",
     "chat": "chat collector",
     "session": "session_ops",
-    "providers": "fake",
+    "providers": "fake providers recording",
     "scenario": "scenario",
     "top": "allm",
 }
@@ -110,6 +111,8 @@ def check(root):
             continue
         for line, style, target in includes(root / path):
             where = f"{path}:{line}"
+            if test and target.startswith("tests/") and (root / target).is_file():
+                continue
             if style == "<":
                 if target.startswith("allm/"):
                     problems.append(f'{where}: write "{target}", not <{target}>')
@@ -165,6 +168,8 @@ SELF_TEST = [
     ({"src/data/a.cpp": '#include "b.hpp"\n', "src/data/b.hpp": ""}, 'write "data/b.hpp"'),
     ({"src/data/a.cpp": '#include "fmt/format.h"\n'}, 'no "fmt/format.h"'),
     ({"src/data/a.cpp": "#include <allm/json.hpp>\n"}, 'write "allm/json.hpp"'),
+    ({"src/data/a_test.cpp": '#include "tests/fixture.hpp"\n', "tests/fixture.hpp": ""}, None),
+    ({"src/data/a.cpp": '#include "tests/fixture.hpp"\n', "tests/fixture.hpp": ""}, 'no "tests/fixture.hpp"'),
     ({"src/data/a.cpp": '/*\n#include "cli/main.hpp"\n*/\n// #include "cli/main.hpp"\n'}, None),
 ]
 

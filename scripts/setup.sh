@@ -9,11 +9,11 @@ set -eu
 
 build_packages="
     g++ make cmake ninja-build ccache pkg-config
-    nlohmann-json3-dev libsimdjson-dev libre2-dev libfmt-dev libcli11-dev
-    libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev"
+    nlohmann-json3-dev libsimdjson-dev libre2-dev libfmt-dev libcurl4-openssl-dev libcli11-dev
+    libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libssl-dev"
 test_packages="
     clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev
-    python3 util-linux json-schema-test-suite"
+    python3 util-linux json-schema-test-suite nghttp2-proxy"
 
 case "${1:-all}" in
     build) packages=$build_packages ;;

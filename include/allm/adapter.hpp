@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "allm/keys.hpp"
 #include "allm/request.hpp"
 #include "allm/runtime.hpp"
 #include "allm/stream.hpp"
@@ -20,6 +21,9 @@ struct AdapterCall {
   std::optional<std::string> session_id = std::nullopt;
   // Everything else that call options and engine params say, by name. Never contains keys.
   Json options = empty_object();
+  ApiKey api_key = {};  // of this call alone
+  // Whether anybody wants to see RawChunk events; building them costs.
+  bool include_raw_chunks = false;
   std::shared_ptr<Runtime> runtime = nullptr;
 };
 

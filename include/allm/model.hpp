@@ -1,6 +1,7 @@
 // Models: a name, and what is known about it.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,8 +22,10 @@ struct ModelRef {
   std::string id;
   // {"tools": bool, "json_native": bool, "vision": bool, …}; a missing key forbids nothing.
   Json capabilities = null_json();
+  // {"context_tokens": count, "output_tokens": count}, for programs to look at.
   Json limits = null_json();
-  // {"input": price, "output": price} per million tokens.
+  // {"input": price, "cached_input": price, "cache_write": price, "output": price} per million tokens. What has no
+  // price of its own is priced as input; docs/models.md has all of them.
   Json pricing = null_json();
   Json metadata = empty_object();
   Json unknown_fields = null_json();
@@ -35,12 +38,28 @@ class Catalogue {
   Catalogue() = default;
   explicit Catalogue(std::vector<ModelRef> models);
 
-  // The entry of that id (and provider, if the reference names one), or null.
+  // The entry of that id (and provider, if the reference names one), else the entry of the model that it is a dated
+  // snapshot or the `-latest` alias of (gpt-4.1-mini-2025-04-14, claude-sonnet-4-5-20250929,
+  // claude-sonnet-4-5@20250929), else null.
   const ModelRef* find(const ModelRef& model) const;
   const std::vector<ModelRef>& models() const { return models_; }
+
+  // This catalogue with the other's entries added. Where both have an entry of that provider and id, each member of
+  // capabilities, limits, pricing and metadata that the other's mentions replaces ours; null says that it is not known.
+  Catalogue overridden_by(const Catalogue& other) const;
 
  private:
   std::vector<ModelRef> models_;
 };
+
+// The models that allm knows by itself, with prices in US dollars. Parsed at the first call; any thread.
+const std::shared_ptr<const Catalogue>& builtin_catalogue();
+
+// A catalogue from the text of a model file, as docs/models.md describes it. Fails with ValidationError
+// `invalid_request`, whose errors name each wrong field: models[3].pricing.input. Any thread.
+Result<Catalogue> catalogue_from_json(std::string_view text);
+// The same from a file of at most 16 MiB. Fails also if it cannot be read; messages name the file. Blocks while
+// reading.
+Result<Catalogue> read_catalogue(const std::string& path);
 
 }  // namespace allm

@@ -14,6 +14,7 @@
 
 #include "allm/event.hpp"
 #include "allm/executor.hpp"
+#include "allm/keys.hpp"
 #include "allm/model.hpp"
 #include "allm/request.hpp"
 #include "allm/tool.hpp"
@@ -62,6 +63,8 @@ struct CallOptions {
   std::vector<Tool> tools = {};
   // Further settings for the provider, by its own names.
   Json params = empty_object();
+  // Instead of the one that the adapter would find.
+  ApiKey api_key = {};
 
   // --- The loop ---
   // manual: the loop runs no tool, it hands every call to the program. Default: automatic.
@@ -69,6 +72,9 @@ struct CallOptions {
   // Model calls at the most. Default 8: enough for most agents, and a bound on what one that goes
   // in circles costs.
   std::optional<std::int64_t> max_turns = std::nullopt;
+  // For the whole run, from the call on: model calls, waits between tries and tools. A model call that is not over by
+  // then fails with AdapterError `timeout`. Default: no limit.
+  std::optional<std::chrono::milliseconds> run_timeout = std::nullopt;
   // Asked after each step that would be followed by another; true ends the run. Called on the
   // consumer's thread; its exceptions reach the consumer.
   std::function<bool(const StepResult&)> halt_when = nullptr;
@@ -110,7 +116,7 @@ struct CallOptions {
 // their declarations, which would make every user's compiler instantiate all of the above.
 const CallOptions& default_options();
 
-// Options from their JSON form, by the names above (`tool_timeout` as `tool_timeout_ms`). Functions
+// Options from their JSON form, by the names above (`tool_timeout` as `tool_timeout_ms`, and so on). Functions
 // have none. Fails with ValidationError `invalid_option` naming the option that is unknown or has a
 // value it cannot have.
 Result<CallOptions> call_options_from_json(const Json& json);

@@ -18,6 +18,8 @@ struct RetryPolicy {
   std::chrono::milliseconds jitter{250};
   // Wait as long as the provider asks, if it does.
   bool respect_retry_after = true;
+  // A provider that asks for more than this is not waited for: its error, with the wait it wants, is the answer.
+  std::chrono::milliseconds max_retry_after{600'000};
   // Reasons worth another try.
   std::vector<AdapterError::Reason> retry_on = default_retry_on();
 
@@ -25,5 +27,9 @@ struct RetryPolicy {
   // rate_limited, provider_unavailable, timeout.
   static std::vector<AdapterError::Reason> default_retry_on();
 };
+
+// Whether the policy tries again after this error: an AdapterError of a listed reason, unless its metadata say
+// {"retryable": false}, as for a quota that is used up.
+bool is_retryable(const RetryPolicy& policy, const Error& error);
 
 }  // namespace allm

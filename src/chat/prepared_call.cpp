@@ -92,6 +92,8 @@ PreparedCall::PreparedCall(const Run& run, Request request) : run_(run) {
   call_.request = std::move(request);
   call_.request_id = run.request_id;
   call_.session_id = options.session_id;
+  call_.api_key = options.api_key;
+  call_.include_raw_chunks = options.include_raw_chunks;
   call_.runtime = run.engine.runtime();
 }
 

@@ -5,9 +5,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/ask_command.hpp"
 #include "cli/demo_command.hpp"
 #include "cli/scenario_command.hpp"
 #include "cli/terminal.hpp"
+#include "cli/transcript_command.hpp"
 
 namespace {
 
@@ -16,7 +18,7 @@ constexpr int kUsageError = 2;
 constexpr const char* kFooter =
     "Exit codes:\n"
     "  0  all is well\n"
-    "  1  something failed: a scenario, or the run that was asked for\n"
+    "  1  something failed: a scenario, a transcript, or the run that was asked for\n"
     "  2  the command line was wrong, or named nothing to do";
 
 }  // namespace
@@ -46,6 +48,31 @@ int main(int argc, char** argv) {
       "Ends with `N passed, M failed`; the exit code is 0 only if M is 0.\n"
       "The format of the files is described in docs/scenario-format.md.");
 
+  TranscriptArguments transcript;
+  std::vector<std::string> transcript_paths;
+  CLI::App* transcript_app =
+      app.add_subcommand("transcript", "Check transcripts: exchanges with providers written down as data");
+  transcript_app->add_option("path", transcript_paths, "Files, and directories to search for *.json")
+      ->required()
+      ->type_name("FILE|DIR");
+  transcript_app->add_flag("-q,--quiet", transcript.quiet, "Print only how many passed and failed");
+  transcript_app->footer("Ends with `N passed, M failed`; the exit code is 0 only if M is 0.");
+
+  AskArguments ask;
+  CLI::App* ask_app = app.add_subcommand("ask", "Ask a model one question; the answer is streamed");
+  ask_app->add_option("text", ask.text, "The question; what a pipe brings is added to it. - reads standard input")
+      ->type_name("TEXT");
+  ask_app->add_option("-m,--model", ask.model, "provider:model, or provider@base_url:model")
+      ->required()
+      ->type_name("MODEL");
+  ask_app->add_option("--base-url", ask.base_url, "Where the provider's API is")->type_name("URL");
+  ask_app->add_option("-s,--system", ask.system, "Instructions for the model")->type_name("TEXT");
+  ask_app->add_option("-i,--image", ask.images, "An image to show, by file or URL; may be repeated")
+      ->type_name("FILE|URL");
+  ask_app->footer(
+      "The key is taken from the environment: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, …\n"
+      "Example: git diff | allm ask -m anthropic:claude-sonnet-4-6 \"Review this change.\"");
+
   bool fast = false;
   CLI::App* demo_app = app.add_subcommand("demo", "Show an agent at work, with a scripted model and no key");
   demo_app->add_flag("--fast", fast, "Without delays; the default when the output is not a terminal");
@@ -63,5 +90,10 @@ int main(int argc, char** argv) {
     scenario.paths.assign(paths.begin(), paths.end());
     return scenario_command(scenario, out, errors);
   }
+  if (transcript_app->parsed()) {
+    transcript.paths.assign(transcript_paths.begin(), transcript_paths.end());
+    return transcript_command(transcript, out, errors);
+  }
+  if (ask_app->parsed()) return ask_command(ask, stdin, out, errors);
   return demo_command(fast || !out.interactive(), out);
 }

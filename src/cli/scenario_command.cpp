@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <fstream>
 #include <future>
-#include <iterator>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -15,6 +12,8 @@
 
 #include "allm/json.hpp"
 #include "allm/scenario.hpp"
+
+#include "cli/files.hpp"
 
 namespace allm::cli {
 namespace {
@@ -36,41 +35,6 @@ struct FileReport {
   std::vector<ScenarioReport> scenarios;
 };
 
-// The files to check, in the order of the arguments and sorted below each of them. A path that
-// cannot be read stays in the list, so that it is reported.
-std::vector<fs::path> find_files(const std::vector<fs::path>& paths) {
-  std::vector<fs::path> files;
-  for (const fs::path& path : paths) {
-    std::error_code error;
-    if (!fs::is_directory(path, error)) {
-      files.push_back(path);
-      continue;
-    }
-    std::vector<fs::path> found;
-    fs::recursive_directory_iterator entry(path, error);
-    if (error) found.push_back(path);
-    for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-      if (entry->path().extension() == ".json" && !entry->is_directory(error)) found.push_back(entry->path());
-    }
-    std::ranges::sort(found);
-    files.insert(files.end(), found.begin(), found.end());
-  }
-  return files;
-}
-
-Result<Json> read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::error_code ignored;
-  std::string text;
-  const bool opened = file.is_open() && !fs::is_directory(path, ignored);
-  if (opened) text.assign(std::istreambuf_iterator<char>(file), {});
-  if (!opened || file.bad()) {
-    return std::unexpected(
-        validation_error(ValidationError::Reason::invalid_scenario, {}, "unreadable", "the file cannot be read"));
-  }
-  return parse_json(text);
-}
-
 // What a scenario says about itself; "" where it says nothing.
 std::string member(const Json& document, std::size_t index, const char* key) {
   const Json& scenario = document.is_array() ? document[index] : document;
@@ -81,7 +45,7 @@ FileReport check_file(const fs::path& path) {
   FileReport report{.path = path};
   // A defect of ours must not take the other files' results with it.
   try {
-    const Result<Json> document = read_file(path);
+    const Result<Json> document = read_json_file(path);
     if (!document) {
       report.error = document.error().message();
       return report;
@@ -172,7 +136,7 @@ void print_verdicts(const FileReport& report, const Terminal& out, bool quiet, T
 }  // namespace
 
 int scenario_command(const ScenarioArguments& arguments, const Terminal& out, const Terminal& errors) {
-  const std::vector<fs::path> files = find_files(arguments.paths);
+  const std::vector<fs::path> files = find_json_files(arguments.paths);
   if (files.empty()) {
     errors.write("allm scenario: no scenario files found; name a *.json file or a directory that holds some\n");
     return 2;

@@ -64,4 +64,13 @@ std::string printable(std::string_view text) {
   return clean;
 }
 
+std::string printable_lines(std::string_view text) {
+  std::string clean(text);
+  for (char& c : clean) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f) c = ' ';
+  }
+  return clean;
+}
+
 }  // namespace allm::cli

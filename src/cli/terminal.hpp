@@ -31,5 +31,7 @@ class Terminal {
 
 // The text with control characters replaced, so that what a file says cannot steer the terminal.
 std::string printable(std::string_view text);
+// The same for text of several lines: line feeds and tabs stay.
+std::string printable_lines(std::string_view text);
 
 }  // namespace allm::cli

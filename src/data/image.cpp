@@ -1,10 +1,6 @@
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <cstddef>
+#include <expected>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +8,7 @@
 #include "allm/message.hpp"
 
 #include "data/base64.hpp"
+#include "data/read_file.hpp"
 
 namespace allm {
 
@@ -55,45 +52,14 @@ std::unexpected<Error> invalid_base64() {
 }
 
 std::unexpected<Error> unreadable(const std::string& path, int code) {
-  const char* name = ::strerrorname_np(code);
-  return invalid({"source"}, name == nullptr ? "unreadable" : lower(name),
-                 fmt::format("cannot read the image file '{}': {}", path, std::generic_category().message(code)));
+  return invalid({"source"}, errno_word(code),
+                 fmt::format("cannot read the image file '{}': {}", path, errno_text(code)));
 }
 
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  ~FileDescriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-Result<std::string> read_file(const std::string& path) {
-  if (path.find('\0') != std::string::npos) return unreadable(path, ENOENT);
-  // O_NONBLOCK: opening a pipe must not wait for a writer; only regular files are read.
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat status{};
-  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return unreadable(path, errno);
-  if (S_ISDIR(status.st_mode)) return unreadable(path, EISDIR);
-  if (!S_ISREG(status.st_mode)) return unreadable(path, EINVAL);
-  std::string bytes;
-  bytes.reserve(static_cast<std::size_t>(status.st_size));
-  std::array<char, 65536> buffer;
-  while (true) {
-    const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());
-    if (count == 0) return bytes;
-    if (count > 0) {
-      bytes.append(buffer.data(), static_cast<std::size_t>(count));
-    } else if (errno != EINTR) {
-      return unreadable(path, errno);
-    }
-  }
+Result<std::string> read_image(const std::string& path) {
+  std::expected<std::string, int> bytes = read_file(path, std::numeric_limits<std::size_t>::max());
+  if (!bytes.has_value()) return unreadable(path, bytes.error());
+  return *std::move(bytes);
 }
 
 }  // namespace
@@ -128,7 +94,7 @@ Result<std::string> image_bytes(const Image& image) {
                           return *std::move(bytes);
                         },
                         [](const ImageUrl& source) -> Result<std::string> { return remote_source(source); },
-                        [](const ImageFile& source) -> Result<std::string> { return read_file(source.path); },
+                        [](const ImageFile& source) -> Result<std::string> { return read_image(source.path); },
                     },
                     image.source);
 }

@@ -24,6 +24,9 @@ std::shared_ptr<const Catalogue> catalogue() {
       model("plain", {{"tools", false}, {"json_native", false}, {"vision", false}}),
       model("able", {{"tools", true}}, {{"input", 2.0}, {"output", 10.0}}),
       model("half", nullptr, {{"input", 2.0}}),
+      model("caching", nullptr, {{"input", 2.0}, {"cached_input", 0.5}, {"output", 8.0}}),
+      model("writing", nullptr,
+            {{"input", 2.0}, {"cached_input", 0.5}, {"cache_write", 3.0}, {"cache_write_1h", 4.0}, {"output", 8.0}}),
   });
 }
 
@@ -92,6 +95,53 @@ TEST(Costs, ThatNobodyKnowsStayOpen) {
   EXPECT_FALSE(half.total_cost.has_value());
   EXPECT_FALSE(usage_of("able", {.output_tokens = 1}).input_cost.has_value());
   EXPECT_FALSE(usage_of("unheard_of", {.input_tokens = 1}).input_cost.has_value());
+}
+
+double input_cost(const std::string& id, Usage reported) {
+  return usage_of(id, std::move(reported)).input_cost.value_or(-1);
+}
+
+TEST(Costs, OfCachedTokensHaveTheirOwnPrice) {
+  const Usage usage =
+      usage_of("caching", {.input_tokens = 1'000'000, .output_tokens = 250'000, .cached_input_tokens = 750'000});
+  EXPECT_EQ(usage.input_cost, 0.875);
+  EXPECT_EQ(usage.output_cost, 2.0);
+  EXPECT_EQ(usage.total_cost, 2.875);
+  EXPECT_EQ(input_cost("caching", {.input_tokens = 1'000'000}), 2.0);
+  EXPECT_EQ(input_cost("caching", {.input_tokens = 1'000'000, .cached_input_tokens = 1'000'000}), 0.5);
+}
+
+TEST(Costs, OfCachedTokensAreThoseOfInputWithoutAPriceOfTheirOwn) {
+  EXPECT_EQ(input_cost("able", {.input_tokens = 1'000'000, .cached_input_tokens = 750'000}), 2.0);
+  EXPECT_EQ(input_cost("caching", {.input_tokens = 1'000'000, .cache_write_input_tokens = 500'000}), 2.0);
+}
+
+TEST(Costs, CountNoMoreCachedTokensThanThereWere) {
+  EXPECT_EQ(input_cost("caching", {.input_tokens = 1'000'000, .cached_input_tokens = 5'000'000}), 0.5);
+  EXPECT_EQ(input_cost("caching", {.input_tokens = 1'000'000, .cached_input_tokens = -5}), 2.0);
+  EXPECT_EQ(
+      input_cost("writing",
+                 {.input_tokens = 1'000'000, .cached_input_tokens = 500'000, .cache_write_input_tokens = 2'000'000}),
+      1.75);
+  EXPECT_FALSE(usage_of("caching", {.cached_input_tokens = 5}).input_cost.has_value());
+}
+
+TEST(Costs, OfTokensWrittenToTheCacheHaveTheirOwnPrice) {
+  const Usage reported{
+      .input_tokens = 2'000'000, .cached_input_tokens = 1'000'000, .cache_write_input_tokens = 500'000};
+  EXPECT_EQ(input_cost("writing", reported), 0.5 + 1.5 + 1.0);
+
+  Usage hour = reported;
+  hour.extra = {{"ephemeral_5m_input_tokens", 250'000}, {"ephemeral_1h_input_tokens", 250'000}};
+  EXPECT_EQ(input_cost("writing", hour), 0.5 + 1.0 + 0.75 + 1.0);
+  hour.extra = {{"ephemeral_1h_input_tokens", 9'000'000}};
+  EXPECT_EQ(input_cost("writing", hour), 0.5 + 2.0 + 1.0);
+  hour.extra = {{"ephemeral_1h_input_tokens", "many"}};
+  EXPECT_EQ(input_cost("writing", hour), 0.5 + 1.5 + 1.0);
+}
+
+TEST(Costs, AreThoseOfTheFamilyForASnapshot) {
+  EXPECT_EQ(input_cost("able-2025-04-14", {.input_tokens = 1'000'000}), 2.0);
 }
 
 TEST(Costs, AreSummedOverARun) {

@@ -25,20 +25,21 @@ std::chrono::milliseconds plus(std::int64_t a, std::int64_t b) {
   return std::chrono::milliseconds(sum);
 }
 
-// Null if the error is not worth another try.
-std::optional<std::chrono::milliseconds> retry_delay(const RetryPolicy& policy, const Error& error, int attempt) {
+// Null if the error is not worth another try. A wait that is longer than `left` is not worth beginning.
+std::optional<std::chrono::milliseconds> retry_delay(const RetryPolicy& policy, const Error& error, int attempt,
+                                                     std::chrono::milliseconds left) {
   const auto* adapter = error.get_if<AdapterError>();
-  if (adapter == nullptr || attempt >= policy.max_attempts) return std::nullopt;
-  if (std::find(policy.retry_on.begin(), policy.retry_on.end(), adapter->reason) == policy.retry_on.end()) {
-    return std::nullopt;
-  }
+  if (attempt >= policy.max_attempts || !is_retryable(policy, error)) return std::nullopt;
   const std::int64_t jitter = random_up_to(policy.jitter.count());
   if (policy.respect_retry_after && adapter->retry_after_ms.value_or(0) > 0) {
-    return plus(*adapter->retry_after_ms, jitter);
+    if (*adapter->retry_after_ms > policy.max_retry_after.count()) return std::nullopt;
+    const std::chrono::milliseconds delay = plus(*adapter->retry_after_ms, jitter);
+    return delay < left ? std::optional(delay) : std::nullopt;
   }
   std::int64_t backoff = policy.base_delay.count();
   for (int i = 1; i < attempt && backoff < policy.max_delay.count(); ++i) backoff = plus(backoff, backoff).count();
-  return plus(std::min(policy.max_delay.count(), backoff), jitter);
+  const std::chrono::milliseconds delay = plus(std::min(policy.max_delay.count(), backoff), jitter);
+  return delay < left ? std::optional(delay) : std::nullopt;
 }
 
 }  // namespace
@@ -46,6 +47,13 @@ std::optional<std::chrono::milliseconds> retry_delay(const RetryPolicy& policy, 
 std::vector<AdapterError::Reason> RetryPolicy::default_retry_on() {
   return {AdapterError::Reason::rate_limited, AdapterError::Reason::provider_unavailable,
           AdapterError::Reason::timeout};
+}
+
+bool is_retryable(const RetryPolicy& policy, const Error& error) {
+  const auto* adapter = error.get_if<AdapterError>();
+  if (adapter == nullptr || std::ranges::find(policy.retry_on, adapter->reason) == policy.retry_on.end()) return false;
+  const Json& metadata = error.metadata();
+  return !metadata.is_object() || metadata.value("retryable", Json(true)) != false;
 }
 
 RetryPolicy RetryPolicy::off() { return {.max_attempts = 1, .retry_on = {}}; }
@@ -70,7 +78,7 @@ void ModelCall::open() {
 std::optional<Error> ModelCall::retry_or_fail(Error error) {
   source_.reset();
   stream_.fail(error);
-  const auto delay = retry_delay(run_->engine.impl().options.retry, error, attempt_);
+  const auto delay = retry_delay(run_->engine.impl().options.retry, error, attempt_, run_->time_left());
   if (!delay) {
     generate_.fail(error);
     return error;
@@ -90,7 +98,34 @@ void ModelCall::add_run_facts(MessageCompleted& completed) const {
   completed.request_id = call_.request_id;
 }
 
-Poll ModelCall::poll(const Waker& waker) { return source_ ? poll_source(waker) : advance(waker); }
+Poll ModelCall::poll(const Waker& waker) {
+  if (run_->run_timeout && !done_ && is_overtime(waker)) return time_out();
+  return source_ ? poll_source(waker) : advance(waker);
+}
+
+bool ModelCall::is_overtime(const Waker& waker) {
+  if (!overtime_) overtime_.emplace(*run_->engine.runtime(), run_->time_left());
+  return overtime_->poll(waker);
+}
+
+Poll ModelCall::time_out() {
+  done_ = true;
+  source_.reset();
+  if (completed_) {
+    stream_.stop();
+    generate_.stop();
+    return Poll::end();
+  }
+  const Error error(AdapterError{.reason = AdapterError::Reason::timeout,
+                                 .provider = std::string(run_->engine.adapter()->provider())},
+                    "the run took longer than its run_timeout of " + std::to_string(run_->run_timeout->count()) + " ms",
+                    {{"retryable", false}});
+  failure_.reset();
+  backoff_.reset();
+  stream_.fail(error);
+  generate_.fail(error);
+  return ErrorEvent{error};
+}
 
 Poll ModelCall::poll_source(const Waker& waker) {
   Poll polled = source_->poll(waker);

@@ -32,6 +32,10 @@ class ModelCall : public EventSource {
   Poll advance(const Waker& waker);
   // Handles the failure of an attempt before anything was delivered: the error, if it stands.
   std::optional<Error> retry_or_fail(Error error);
+  // Whether the run's time is over; if not, `waker` is called when it is.
+  bool is_overtime(const Waker& waker);
+  // Ends the call because it is.
+  Poll time_out();
   // The adapter broke the protocol.
   Error malformed(std::string problem) const;
 
@@ -41,7 +45,8 @@ class ModelCall : public EventSource {
   Span stream_;
   std::unique_ptr<EventSource> source_;
   std::optional<Alarm> backoff_;
-  std::optional<Error> failure_;  // waits to be delivered
+  std::optional<Alarm> overtime_;  // if the run has a limit
+  std::optional<Error> failure_;   // waits to be delivered
   int attempt_ = 0;
   bool delivered_ = false;
   bool completed_ = false;  // the message is

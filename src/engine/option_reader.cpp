@@ -71,10 +71,10 @@ bool read_on_unknown_tool(const Json& value, CallOptions& options, std::string& 
   return true;
 }
 
-bool read_timeout(const Json& value, CallOptions& options, std::string& problem) {
+bool read_timeout(const Json& value, std::optional<std::chrono::milliseconds>& timeout, std::string& problem) {
   std::optional<std::int64_t> milliseconds;
   if (!read_integer(value, milliseconds, problem)) return false;
-  options.tool_timeout = std::chrono::milliseconds(*milliseconds);
+  timeout = std::chrono::milliseconds(*milliseconds);
   return true;
 }
 
@@ -133,7 +133,8 @@ OptionRead read_option(std::string_view name, const Json& value, CallOptions& op
   const auto taken = [&value](bool fits) { return fits || value.is_null() ? OptionRead::taken : OptionRead::invalid; };
   if (name == "mode") return taken(read_mode(value, target, problem));
   if (name == "max_turns") return taken(read_integer(value, target.max_turns, problem));
-  if (name == "tool_timeout_ms") return taken(read_timeout(value, target, problem));
+  if (name == "tool_timeout_ms") return taken(read_timeout(value, target.tool_timeout, problem));
+  if (name == "run_timeout_ms") return taken(read_timeout(value, target.run_timeout, problem));
   if (name == "max_concurrency") return taken(read_integer(value, target.max_concurrency, problem));
   if (name == "on_tool_error") return taken(read_on_tool_error(value, target, problem));
   if (name == "on_unknown_tool") return taken(read_on_unknown_tool(value, target, problem));

@@ -110,6 +110,7 @@ TEST(LoopOptions, ThatAreWrongAreAllNamed) {
   const auto run = resolve_run(Engine({.params = {{"mode", "sideways"}, {"max_concurrency", "two"}}}),
                                {.params = Json::array(),
                                 .max_turns = 0,
+                                .run_timeout = milliseconds(0),
                                 .tool_timeout = milliseconds(-1),
                                 .max_concurrency = -3,
                                 .on_tool_error = OnToolError(ToolErrorFunction()),
@@ -118,7 +119,7 @@ TEST(LoopOptions, ThatAreWrongAreAllNamed) {
   EXPECT_TRUE(run.error().is<ValidationError>(ValidationError::Reason::invalid_option));
   EXPECT_EQ(
       fields_of(run.error()),
-      (std::vector<std::string>{"max_turns:invalid_value", "tool_timeout:invalid_value",
+      (std::vector<std::string>{"max_turns:invalid_value", "tool_timeout:invalid_value", "run_timeout:invalid_value",
                                 "max_concurrency:invalid_value", "on_tool_error:invalid_value", "context:invalid_value",
                                 "params:invalid_value", "mode:invalid_value", "max_concurrency:invalid_value"}));
 }
@@ -250,8 +251,8 @@ TEST(RequestOptions, ToolsWithABrokenSchemaAreNamedBeforeTheModelIsAsked) {
 TEST(OptionsFromJson, ReadEveryOptionByItsName) {
   const auto options = call_options_from_json(Json::parse(R"({"model":"m","temperature":0.5,"max_tokens":9,
     "response_format":{"type":"json_object"},"tool_choice":"auto","prompt_cache":true,"mode":"manual","max_turns":2,
-    "structured_finalize":true,"structured_finalize_nudge":"n","tool_timeout_ms":7,"max_concurrency":3,
-    "on_tool_error":"continue","on_unknown_tool":"report","emit_text_deltas":false,"emit_tool_deltas":false,
+    "structured_finalize":true,"structured_finalize_nudge":"n","tool_timeout_ms":7,"run_timeout_ms":8,
+    "max_concurrency":3,"on_tool_error":"continue","on_unknown_tool":"report","emit_text_deltas":false,"emit_tool_deltas":false,
     "include_raw_chunks":true,"context":{"a":1},"session_id":"s","request_id":"r"})"));
   ASSERT_TRUE(options.has_value()) << options.error().message();
   EXPECT_EQ(options->model->id, "m");
@@ -265,6 +266,7 @@ TEST(OptionsFromJson, ReadEveryOptionByItsName) {
   EXPECT_EQ(options->structured_finalize, true);
   EXPECT_EQ(options->structured_finalize_nudge, "n");
   EXPECT_EQ(options->tool_timeout, milliseconds(7));
+  EXPECT_EQ(options->run_timeout, milliseconds(8));
   EXPECT_EQ(options->max_concurrency, 3);
   EXPECT_EQ(std::get<ToolErrorAction>(*options->on_tool_error), ToolErrorAction::tell_model);
   EXPECT_EQ(options->on_unknown_tool, OnUnknownTool::report);

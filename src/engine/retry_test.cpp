@@ -182,8 +182,25 @@ TEST(Retry, WaitsAsLongAsTheProviderAsks) {
   RetryPolicy deaf = policy;
   deaf.respect_retry_after = false;
   EXPECT_EQ(announced_delay(deaf, 77), 30'000);
-  EXPECT_EQ(announced_delay(policy, std::numeric_limits<std::int64_t>::max()),
-            std::numeric_limits<std::int64_t>::max());
+  RetryPolicy patient = policy;
+  patient.max_retry_after = milliseconds::max();
+  EXPECT_EQ(announced_delay(patient, milliseconds::max().count() - 1), milliseconds::max().count() - 1);
+}
+
+TEST(Retry, DoesNotWaitLongerThanItsMostOrThanTheRunMay) {
+  const auto asks = [](std::int64_t wait) {
+    return std::make_shared<FailingFirst>(Error(AdapterError{.reason = Reason::rate_limited, .retry_after_ms = wait}),
+                                          1);
+  };
+  const auto patient = asks(600'001);
+  EXPECT_FALSE(chat(Engine({.adapter = patient, .retry = quick()}), {user("hi")}).has_value());
+  EXPECT_EQ(patient->opened(), 1);
+  const auto hurried = asks(60'000);
+  const auto result =
+      chat(Engine({.adapter = hurried, .retry = quick()}), {user("hi")}, {.run_timeout = milliseconds(50'000)});
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().get_if<AdapterError>()->retry_after_ms, 60'000);
+  EXPECT_EQ(hurried->opened(), 1);
 }
 
 TEST(Retry, WaitsTwiceAsLongEachTimeUpToTheMost) {

@@ -7,6 +7,7 @@
 
 #include "engine/engine_impl.hpp"
 #include "engine/request_id.hpp"
+#include "runtime/deadline.hpp"
 
 namespace allm {
 namespace {
@@ -59,6 +60,12 @@ const std::string* Run::model_name() const {
   return engine.model() ? &engine.model()->id : nullptr;
 }
 
+std::chrono::milliseconds Run::time_left() const {
+  using std::chrono::steady_clock;
+  if (deadline == steady_clock::time_point::max()) return std::chrono::milliseconds::max();
+  return std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now());
+}
+
 bool Run::has_response_format() const {
   return options.response_format.has_value() || engine.impl().params->options.response_format.has_value();
 }
@@ -75,6 +82,11 @@ Result<std::shared_ptr<const Run>> resolve_run(const Engine& engine, CallOptions
   if (run->max_turns < 1) problems.add("max_turns", "must be at least 1");
   run->tool_timeout = pick(options.tool_timeout, defaults.tool_timeout, run->tool_timeout);
   if (run->tool_timeout.count() < 1) problems.add("tool_timeout", "must be at least 1 ms");
+  run->run_timeout = options.run_timeout ? options.run_timeout : defaults.run_timeout;
+  if (run->run_timeout) {
+    if (run->run_timeout->count() < 1) problems.add("run_timeout", "must be at least 1 ms");
+    run->deadline = deadline_after(*run->run_timeout);
+  }
   run->max_concurrency = options.max_concurrency ? options.max_concurrency : defaults.max_concurrency;
   if (run->max_concurrency && *run->max_concurrency < 1) problems.add("max_concurrency", "must be at least 1");
   run->on_tool_error = pick(options.on_tool_error, defaults.on_tool_error, OnToolError(ToolErrorAction::tell_model));

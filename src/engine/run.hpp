@@ -26,6 +26,8 @@ struct Run {
   Mode mode = Mode::automatic;
   std::int64_t max_turns = 8;
   std::chrono::milliseconds tool_timeout{30'000};
+  std::optional<std::chrono::milliseconds> run_timeout;
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();  // of the run
   std::optional<std::int64_t> max_concurrency;
   OnToolError on_tool_error = ToolErrorAction::tell_model;
   OnUnknownTool on_unknown_tool = OnUnknownTool::error;
@@ -37,6 +39,8 @@ struct Run {
   std::shared_ptr<ToolResultEncoder> encoder;
   Telemetry* telemetry = nullptr;
 
+  // What is left of the run's time; as good as endless without a limit.
+  std::chrono::milliseconds time_left() const;
   // Whether call or engine say what form the answer must have.
   bool has_response_format() const;
   // The name of the model for telemetry, if it is known before a request is made.

@@ -1,6 +1,8 @@
 #include "runtime/loop.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <pthread.h>
@@ -37,14 +39,45 @@ void Loop::arm(std::shared_ptr<Timer::Task> task, TimePoint deadline) {
     heap_.push_back(nullptr);
     place(heap_.size() - 1, std::move(task));
     sift_up(heap_.size() - 1);
-    if (!started_) {
-      thread_ = std::thread([self = shared_from_this()] { self->run(); });
-      started_ = true;
-    }
+    start_thread();
     earlier = deadline < planned_;
     if (earlier) planned_ = deadline;
   }
   if (earlier) notify();
+}
+
+void Loop::post(std::shared_ptr<Timer::Task> task) {
+  bool waiting = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    posted_.push_back(std::move(task));
+    start_thread();
+    waiting = planned_ != TimePoint::min();
+    planned_ = TimePoint::min();
+  }
+  if (waiting) notify();
+}
+
+void Loop::start_thread() {
+  if (started_) return;
+  thread_ = std::thread([self = shared_from_this()] { self->run(); });
+  started_ = true;
+}
+
+void Loop::watch(int fd, unsigned events, Watcher& watcher) {
+  epoll_event event{};
+  event.events = events;
+  event.data.fd = fd;
+  const bool known = !watched_.insert_or_assign(fd, &watcher).second;
+  if (epoll_ctl(epoll_fd_, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) == 0) return;
+  // A descriptor that was closed while it was watched has left the set by itself, and may be another by now.
+  epoll_ctl(epoll_fd_, errno == ENOENT ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
+}
+
+void Loop::unwatch(int fd) {
+  if (watched_.erase(fd) == 0) return;
+  epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
 }
 
 bool Loop::cancel(Timer::Task& task) {
@@ -57,11 +90,13 @@ bool Loop::cancel(Timer::Task& task) {
 
 void Loop::stop() {
   std::vector<std::shared_ptr<Timer::Task>> dropped;
+  std::deque<std::shared_ptr<Timer::Task>> dropped_posts;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     for (auto& task : heap_) task->heap_index_ = Timer::Task::kNotArmed;
     dropped.swap(heap_);
+    dropped_posts.swap(posted_);
   }
   notify();
   if (!thread_.joinable()) return;
@@ -89,11 +124,17 @@ void Loop::wait(std::unique_lock<std::mutex>& lock) {
     timeout.tv_sec = static_cast<time_t>(left / 1'000'000'000);
     timeout.tv_nsec = static_cast<long>(left % 1'000'000'000);
   }
-  epoll_event event{};
-  const int count = epoll_pwait2(epoll_fd_, &event, 1, until == TimePoint::max() ? nullptr : &timeout, nullptr);
-  if (count > 0) {
-    std::uint64_t value = 0;
-    [[maybe_unused]] const ssize_t got = read(event_fd_, &value, sizeof value);
+  std::array<epoll_event, 64> events{};
+  const int count = epoll_pwait2(epoll_fd_, events.data(), static_cast<int>(events.size()),
+                                 until == TimePoint::max() ? nullptr : &timeout, nullptr);
+  for (int i = 0; i < count; ++i) {
+    const epoll_event& event = events[static_cast<std::size_t>(i)];
+    if (event.data.fd == event_fd_) {
+      std::uint64_t value = 0;
+      [[maybe_unused]] const ssize_t got = read(event_fd_, &value, sizeof value);
+    } else if (const auto watched = watched_.find(event.data.fd); watched != watched_.end()) {
+      watched->second->ready(event.data.fd, event.events);
+    }
   }
   lock.lock();
 }
@@ -107,17 +148,27 @@ void Loop::run() {
 
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    if (heap_.empty() || heap_.front()->deadline_ > std::chrono::steady_clock::now()) {
+    // One at a time, so that a callback can still cancel what is due after it.
+    std::shared_ptr<Timer::Task> due = take_due();
+    if (!due) {
       wait(lock);
       continue;
     }
-    // One at a time, so that a callback can still cancel what is due after it.
-    std::shared_ptr<Timer::Task> due = remove(0);
     lock.unlock();
     due->fire();
     due.reset();
     lock.lock();
   }
+}
+
+std::shared_ptr<Timer::Task> Loop::take_due() {
+  if (!posted_.empty()) {
+    std::shared_ptr<Timer::Task> first = std::move(posted_.front());
+    posted_.pop_front();
+    return first;
+  }
+  const bool due = !heap_.empty() && heap_.front()->deadline_ <= std::chrono::steady_clock::now();
+  return due ? remove(0) : nullptr;
 }
 
 std::shared_ptr<Timer::Task> Loop::remove(std::size_t index) {

@@ -1,6 +1,7 @@
 // Timers: of the loop, and through Runtime::after.
 #include "runtime/loop.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -167,6 +168,42 @@ TEST_F(LoopTest, CanBeStoppedFromACallback) {
     stopped.open();
   });
   stopped.wait();
+}
+
+TEST_F(LoopTest, PostsAreRunInTheirOrder) {
+  constexpr int kPosts = 1'000;
+  Gate go;
+  std::vector<int> order;
+  Counter ran;
+  loop_->post(std::make_shared<Callback>([&] { go.wait(); }));
+  for (int i = 0; i < kPosts; ++i) {
+    loop_->post(std::make_shared<Callback>([&, i] {
+      order.push_back(i);
+      ran.add();
+    }));
+  }
+  go.open();
+  ran.wait_for(kPosts);
+  EXPECT_TRUE(std::ranges::is_sorted(order));
+}
+
+TEST_F(LoopTest, StoppedForgetsWhatWasPosted) {
+  bool late = false;
+  Gate stopping;
+  loop_->post(std::make_shared<Callback>([&] { stopping.wait(); }));
+  std::thread stopper([&] { loop_->stop(); });
+  testing::eventually(
+      [&] {
+        // Refused once the loop is stopping.
+        auto task = std::make_shared<Callback>([&] { late = true; });
+        const std::weak_ptr<Callback> waits = task;
+        loop_->post(std::move(task));
+        return waits.expired();
+      },
+      "the stop");
+  stopping.open();
+  stopper.join();
+  EXPECT_FALSE(late);
 }
 
 TEST(RuntimeAfter, CallsOnceOnTheLoopThread) {

@@ -31,8 +31,9 @@ void Parker::wake() {
   }
 }
 
-bool Parker::consume_by_spinning() {
-  const bool woken = spin_until([this] { return state_.load(std::memory_order_acquire) == kWoken; });
+bool Parker::consume(bool spinning) {
+  const auto is_woken = [this] { return state_.load(std::memory_order_acquire) == kWoken; };
+  const bool woken = spinning ? spin_until(is_woken) : is_woken();
   // Read and not just overwritten: a wake-up that came in between is consumed with what it tells of.
   if (woken) state_.exchange(kEmpty, std::memory_order_acquire);
   return woken;
@@ -61,13 +62,18 @@ bool Parker::sleep(const std::optional<std::chrono::steady_clock::time_point>& d
   return state_.exchange(kEmpty, std::memory_order_acq_rel) == kWoken;
 }
 
-void Parker::wait() {
-  if (!consume_by_spinning()) sleep(std::nullopt);
+bool Parker::wait_for_wake(const std::optional<std::chrono::steady_clock::time_point>& deadline) {
+  if (consume(false)) return true;
+  const auto begin = std::chrono::steady_clock::now();
+  const bool woken = consume(long_waits_ < kMaxLongWaits) || sleep(deadline);
+  const bool was_long = std::chrono::steady_clock::now() - begin > kLongWait;
+  long_waits_ = was_long ? std::min(long_waits_ + 1, kMaxLongWaits) : 0;
+  return woken;
 }
 
-bool Parker::wait_until(std::chrono::steady_clock::time_point deadline) {
-  return consume_by_spinning() || sleep(deadline);
-}
+void Parker::wait() { wait_for_wake(std::nullopt); }
+
+bool Parker::wait_until(std::chrono::steady_clock::time_point deadline) { return wait_for_wake(deadline); }
 
 bool Parker::sleep_until(std::chrono::steady_clock::time_point deadline) { return sleep(deadline); }
 

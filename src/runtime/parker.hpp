@@ -1,5 +1,6 @@
 // Parker: how a thread waits for a wake-up. It spins briefly before it sleeps in the kernel, because
-// on few cores a sleeping hand-off costs ten times a spinning one.
+// on few cores a sleeping hand-off costs ten times a spinning one; but not while waits are long, as for
+// a thread that waits for a network.
 #pragma once
 
 #include <atomic>
@@ -27,10 +28,17 @@ class Parker : public Waker::Target {
   static constexpr std::uint32_t kWoken = 1;
   static constexpr std::uint32_t kParked = 2;
 
-  bool consume_by_spinning();
+  // A wait of more than that is one that spinning does not shorten. After so many of them in a row it does not spin,
+  // until there is a shorter one.
+  static constexpr std::chrono::microseconds kLongWait{200};
+  static constexpr int kMaxLongWaits = 3;
+
+  bool wait_for_wake(const std::optional<std::chrono::steady_clock::time_point>& deadline);
+  bool consume(bool spinning);
   bool sleep(const std::optional<std::chrono::steady_clock::time_point>& deadline);
 
   std::atomic<std::uint32_t> state_{kEmpty};
+  int long_waits_ = 0;  // in a row; of the thread that waits
 };
 
 inline constexpr std::chrono::microseconds kSpinTime{30};

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <typeindex>
+#include <unordered_map>
 
 #include "allm/runtime.hpp"
 
@@ -15,9 +18,23 @@ class Runtime::Impl {
   explicit Impl(const RuntimeOptions& runtime_options)
       : options(runtime_options), loop(std::make_shared<Loop>()), pool(std::make_shared<Pool>(runtime_options)) {}
 
+  // The runtime's one object of a type that a layer above keeps here, made at its first use from the
+  // loop. It lives as long as the runtime and is destroyed after the loop has stopped.
+  template <class T>
+  std::shared_ptr<T> service() {
+    const std::lock_guard lock(services_mutex_);
+    std::shared_ptr<void>& service = services_[typeid(T)];
+    if (!service) service = std::make_shared<T>(loop);
+    return std::static_pointer_cast<T>(service);
+  }
+
   const RuntimeOptions options;
   const std::shared_ptr<Loop> loop;
   const std::shared_ptr<Pool> pool;
+
+ private:
+  std::mutex services_mutex_;
+  std::unordered_map<std::type_index, std::shared_ptr<void>> services_;
 };
 
 }  // namespace allm

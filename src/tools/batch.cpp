@@ -1,6 +1,7 @@
 #include "tools/batch.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <thread>
 #include <utility>
@@ -121,7 +122,8 @@ void ToolBatchSource::start(std::size_t index) {
     return;
   }
   auto pending = std::make_shared<PendingCall>(run_, *tool, call, std::move(arguments), inbox_, index);
-  pending->dispatch(tool->timeout.value_or(run_->tool_timeout));
+  const std::chrono::milliseconds least(1);
+  pending->dispatch(std::max(least, std::min(tool->timeout.value_or(run_->tool_timeout), run_->time_left())));
   slots_[index].pending = std::move(pending);
   ++running_;
 }

@@ -1,0 +1,38 @@
+#include "bench/http/figures.hpp"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace allm::bench {
+namespace {
+
+constexpr char kMark = '@';
+
+}  // namespace
+
+std::string stamp() { return fmt::format("{}{:.1f};", kMark, now_us()); }
+
+void read_stamps(std::string_view text, std::vector<double>& delays_us) {
+  const double now = now_us();
+  for (std::size_t at = text.find(kMark); at != std::string_view::npos; at = text.find(kMark, at + 1)) {
+    double sent = 0;
+    const auto [end, problem] = std::from_chars(text.data() + at + 1, text.data() + text.size(), sent);
+    if (problem == std::errc() && end != text.data() + text.size() && *end == ';') delays_us.push_back(now - sent);
+  }
+}
+
+void print_heading(std::string_view title) {
+  fmt::print("\n{:<46} {:>12} {:>12} {:>12}   {}\n", title, "allm", "libcurl", "", "target");
+}
+
+void print_ratio(std::string_view what, std::string_view unit, double allm, double bare, std::string_view target) {
+  fmt::print("{:<46} {:>9.1f} {:<2} {:>9.1f} {:<2} {:>10.2f} x   {}\n", what, allm, unit, bare, unit, allm / bare,
+             target);
+}
+
+void print_difference(std::string_view what, double allm_us, double bare_us, std::string_view target) {
+  fmt::print("{:<46} {:>9.1f} us {:>9.1f} us {:>+9.1f} us   {}\n", what, allm_us, bare_us, allm_us - bare_us, target);
+}
+
+}  // namespace allm::bench

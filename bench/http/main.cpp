@@ -1,0 +1,31 @@
+// What needs a server: streams, tool loops and memory, beside bare libcurl. Arguments choose: stream, tools, memory.
+#include <algorithm>
+#include <string_view>
+#include <sys/resource.h>
+#include <vector>
+
+#include "bench/http/workloads.hpp"
+
+namespace {
+
+// Thousands of connections; in the server's process, too, which inherits it.
+void allow_many_files() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::vector<std::string_view> chosen(arguments + 1, arguments + count);
+  const auto wanted = [&](std::string_view name) {
+    return chosen.empty() || std::ranges::find(chosen, name) != chosen.end();
+  };
+  allow_many_files();
+  const allm::bench::ServerProcess server;
+  if (wanted("stream")) allm::bench::stream_workload(server.urls());
+  if (wanted("tools")) allm::bench::tool_loop_workload(server.urls());
+  if (wanted("memory")) allm::bench::memory_workload(server.urls());
+}

@@ -1,0 +1,17 @@
+// Arbitrary bytes as a response of Anthropic: nothing crashes, any split gives the same events, one of them ends the
+// answer, and what was said can be stored and sent back.
+#include "providers/anthropic/anthropic.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "split_decoding.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const auto codec = allm::anthropic_codec();
+  allm::AdapterCall call;
+  call.request.response_format = allm::ResponseFormat::json_schema("person", {{"type", "object"}});
+  allm::decode_in_two_ways(*codec, call, {reinterpret_cast<const char*>(data), size});
+  return 0;
+}

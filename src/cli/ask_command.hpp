@@ -1,0 +1,25 @@
+// `allm ask`: one question to a model, the answer streamed.
+#pragma once
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/terminal.hpp"
+
+namespace allm::cli {
+
+struct AskArguments {
+  std::string model = {};  // provider:model, or provider@base_url:model
+  std::string text = {};   // "" or "-": what standard input says; otherwise it goes before that
+  std::optional<std::string> base_url = std::nullopt;
+  std::optional<std::string> system = std::nullopt;
+  std::vector<std::string> images = {};  // files and URLs
+};
+
+// Returns the exit code: 0 after an answer, 1 if there was none or it broke off, 2 if there was nothing to ask. The
+// answer goes to `out` and nothing else does; `input` is read if it is no terminal. Blocks.
+int ask_command(const AskArguments& arguments, std::FILE* input, const Terminal& out, const Terminal& errors);
+
+}  // namespace allm::cli

@@ -1,0 +1,44 @@
+#include "cli/transcript_command.hpp"
+
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/files.hpp"
+#include "scenario/transcript.hpp"
+
+namespace allm::cli {
+namespace {
+
+std::vector<std::string> problems_of(const std::filesystem::path& path) {
+  const Result<Json> document = read_json_file(path);
+  if (!document) return {document.error().message()};
+  Result<std::vector<std::string>> mismatches = check_transcript(*document, path.parent_path());
+  if (!mismatches) return {mismatches.error().message()};
+  return *std::move(mismatches);
+}
+
+}  // namespace
+
+int transcript_command(const TranscriptArguments& arguments, const Terminal& out, const Terminal& errors) {
+  const std::vector<std::filesystem::path> files = find_json_files(arguments.paths);
+  if (files.empty()) {
+    errors.write("allm transcript: no transcripts found; name a *.json file or a directory that holds some\n");
+    return 2;
+  }
+  std::size_t failed = 0;
+  for (const std::filesystem::path& path : files) {
+    const std::vector<std::string> problems = problems_of(path);
+    if (problems.empty()) continue;
+    ++failed;
+    if (arguments.quiet) continue;
+    std::string text = out.paint(Style::red, "FAIL") + " " + out.paint(Style::bold, printable(path.string())) + "\n";
+    for (const std::string& problem : problems) text += "    " + printable(problem) + "\n";
+    out.write(text + "\n");
+  }
+  const std::string line = fmt::format("{} passed, {} failed", files.size() - failed, failed);
+  out.write(out.paint(failed == 0 ? Style::green : Style::red, line) + "\n");
+  return failed == 0 ? 0 : 1;
+}
+
+}  // namespace allm::cli

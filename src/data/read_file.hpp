@@ -1,0 +1,19 @@
+// Whole files as texts. Blocks while it reads; any thread.
+#pragma once
+
+#include <cstddef>
+#include <expected>
+#include <string>
+
+namespace allm {
+
+// The bytes of a regular file, or the errno of what went wrong: EISDIR for a folder, EINVAL for a pipe or a device,
+// EFBIG for a file of more bytes than that.
+std::expected<std::string, int> read_file(const std::string& path, std::size_t max_bytes);
+
+// "enoent", for field errors.
+std::string errno_word(int code);
+// "No such file or directory", for messages.
+std::string errno_text(int code);
+
+}  // namespace allm

@@ -1,0 +1,122 @@
+// The models that allm knows by itself: src/engine/models.json.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "allm/chat.hpp"
+#include "allm/fake.hpp"
+#include "allm/model.hpp"
+
+#include "engine/models_json.hpp"
+
+namespace allm {
+namespace {
+
+ModelRef model(const char* provider, const char* id) {
+  ModelRef ref(id);
+  ref.provider = provider;
+  return ref;
+}
+
+TEST(BuiltInModels, AreWhatTheFileSays) {
+  const Result<Catalogue> parsed = catalogue_from_json(models_json());
+  ASSERT_TRUE(parsed.has_value()) << parsed.error().message();
+  EXPECT_GT(parsed->models().size(), 50U);
+  EXPECT_EQ(builtin_catalogue()->models(), parsed->models());
+  EXPECT_EQ(builtin_catalogue(), builtin_catalogue());
+}
+
+TEST(BuiltInModels, SayWhenTheirPricesWereLookedUp) {
+  const Result<Json> file = parse_json(models_json());
+  ASSERT_TRUE(file.has_value());
+  EXPECT_TRUE((*file)["prices_as_of"].is_string());
+}
+
+TEST(BuiltInModels, HaveNamesAndAreInTheirOrder) {
+  const ModelRef* last = nullptr;
+  for (const ModelRef& known : builtin_catalogue()->models()) {
+    ASSERT_TRUE(known.provider.has_value()) << known.id;
+    EXPECT_FALSE(known.provider->empty()) << known.id;
+    EXPECT_FALSE(known.id.empty());
+    if (last != nullptr) {
+      EXPECT_LT(std::tie(*last->provider, last->id), std::tie(*known.provider, known.id));
+    }
+    last = &known;
+  }
+}
+
+// A slip of the keyboard would be kept as something that we do not know, and have no effect.
+TEST(BuiltInModels, SayNothingThatWeDoNotKnow) {
+  const auto only = [](const Json& object, const std::vector<std::string>& names) {
+    for (const auto& [name, value] : object.items()) {
+      if (std::ranges::find(names, name) == names.end() || value.is_null()) return false;
+    }
+    return true;
+  };
+  for (const ModelRef& known : builtin_catalogue()->models()) {
+    EXPECT_TRUE(only(known.capabilities, {"tools", "json_native", "vision", "reasoning"})) << known.id;
+    EXPECT_TRUE(only(known.limits, {"context_tokens", "output_tokens"})) << known.id;
+    EXPECT_TRUE(only(known.pricing, {"input", "cached_input", "cache_write", "cache_write_1h", "output"})) << known.id;
+    EXPECT_TRUE(known.unknown_fields.is_null()) << known.id;
+    EXPECT_TRUE(known.metadata.empty()) << known.id;
+  }
+}
+
+// Prices stand in the order of how dear they are, whoever asks them.
+TEST(BuiltInModels, HavePricesThatAreLikely) {
+  for (const ModelRef& known : builtin_catalogue()->models()) {
+    if (!known.pricing.is_object()) continue;
+    const double input = known.pricing.at("input");
+    EXPECT_LT(input, known.pricing.at("output").get<double>()) << known.id;
+    EXPECT_LT(known.pricing.value("cached_input", 0.0), input) << known.id;
+    EXPECT_GT(known.pricing.value("cache_write", input * 1.25), input) << known.id;
+    EXPECT_EQ(known.pricing.value("cache_write_1h", input * 2), input * 2) << known.id;
+  }
+}
+
+TEST(BuiltInModels, AreFoundByNameSnapshotAndAlias) {
+  const Catalogue& catalogue = *builtin_catalogue();
+  const ModelRef* mini = catalogue.find(model("openai", "gpt-4.1-mini"));
+  ASSERT_NE(mini, nullptr);
+  EXPECT_EQ(mini->pricing, Json({{"input", 0.4}, {"cached_input", 0.1}, {"output", 1.6}}));
+  EXPECT_EQ(mini->limits, Json({{"context_tokens", 1047576}, {"output_tokens", 32768}}));
+  EXPECT_EQ(catalogue.find(model("openai", "gpt-4.1-mini-2025-04-14")), mini);
+  EXPECT_EQ(catalogue.find("gpt-4.1-mini"), mini);
+
+  const ModelRef* sonnet = catalogue.find(model("anthropic", "claude-sonnet-4-5"));
+  ASSERT_NE(sonnet, nullptr);
+  EXPECT_EQ(catalogue.find(model("anthropic", "claude-sonnet-4-5-20250929")), sonnet);
+  EXPECT_EQ(catalogue.find(model("anthropic", "claude-sonnet-4-5@20250929")), sonnet);
+  EXPECT_NE(catalogue.find(model("anthropic", "claude-3-5-haiku-latest")), nullptr);
+  EXPECT_NE(catalogue.find(model("mistral", "mistral-large-latest")), nullptr);
+
+  EXPECT_EQ(catalogue.find(model("openai", "gpt-4o-2024-05-13"))->pricing["input"], 5);
+  EXPECT_EQ(catalogue.find(model("openai", "gpt-4o-2024-11-20"))->pricing["input"], 2.5);
+  EXPECT_EQ(catalogue.find(model("azure", "gpt-4.1-mini")), nullptr);
+  EXPECT_EQ(catalogue.find(model("openai", "gpt-4.1-mini-fine-tuned")), nullptr);
+}
+
+TEST(BuiltInModels, CanBeOverriddenForAnEngine) {
+  const std::shared_ptr<Adapter> adapter = fake({});
+  // [models-override]
+  allm::ModelRef local("qwen3:8b");
+  local.provider = "ollama";
+  local.capabilities = {{"vision", false}};
+  local.pricing = {{"input", 0}, {"output", 0}};
+  auto catalogue =
+      std::make_shared<const allm::Catalogue>(allm::builtin_catalogue()->overridden_by(allm::Catalogue({local})));
+  const allm::Engine engine({.adapter = adapter, .model = local, .catalogue = catalogue});
+  // [/models-override]
+  const Message picture = user(std::vector<Part>{ImagePart{.image = {.source = ImageUrl{"https://x/y.png"}}}});
+  const Result<ChatResult> result = chat(engine, {picture});
+  ASSERT_FALSE(result.has_value());
+  EXPECT_TRUE(result.error().is<ValidationError>(ValidationError::Reason::unsupported_capability));
+  EXPECT_NE(catalogue->find("gpt-4.1-mini"), nullptr);
+}
+
+}  // namespace
+}  // namespace allm

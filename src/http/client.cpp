@@ -1,0 +1,252 @@
+#include "http/client.hpp"
+
+#include <csignal>
+#include <ctime>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <unordered_map>
+#include <utility>
+
+#include "http/handle.hpp"
+#include "runtime/loop.hpp"
+
+namespace allm {
+namespace {
+
+CURLM* make_multi() {
+  static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
+  return initialised == CURLE_OK ? curl_multi_init() : nullptr;
+}
+
+// Closing a TLS connection writes to it, and its other end may be gone. The loop thread blocks all signals; this is for
+// the thread that ends the runtime.
+class NoBrokenPipes {
+ public:
+  NoBrokenPipes() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  NoBrokenPipes(const NoBrokenPipes&) = delete;
+  NoBrokenPipes& operator=(const NoBrokenPipes&) = delete;
+  ~NoBrokenPipes() {
+    constexpr timespec kNow{};
+    if (!was_pending_) sigtimedwait(&pipe_, nullptr, &kNow);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t pipe_;
+  sigset_t before_;
+  bool was_pending_ = false;
+};
+
+class Posted : public Timer::Task {
+ public:
+  explicit Posted(std::function<void()> function) : function_(std::move(function)) {}
+  void fire() noexcept override { function_(); }
+
+ private:
+  std::function<void()> function_;
+};
+
+}  // namespace
+
+// The curl multi handle and the exchanges in it. All on the loop thread, but for construction and destruction.
+class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Multi> {
+ public:
+  explicit Multi(std::shared_ptr<Loop> loop) : loop_(std::move(loop)), multi_(make_multi()) {
+    curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &Multi::on_socket);
+    curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
+    curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Multi::on_timer);
+    curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
+    curl_multi_setopt(multi_, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_MULTIPLEX));
+  }
+  Multi(const Multi&) = delete;
+  Multi& operator=(const Multi&) = delete;
+  ~Multi() override {
+    const NoBrokenPipes guard;
+    closing_ = true;
+    for (const auto& [easy, entry] : active_) curl_multi_remove_handle(multi_, easy);
+    active_.clear();
+    curl_multi_cleanup(multi_);
+  }
+
+  void post(std::function<void()> function) { loop_->post(std::make_shared<Posted>(std::move(function))); }
+
+  void add(const std::shared_ptr<HttpHandle>& handle) {
+    handle->start_clock();
+    if (handle->easy() == nullptr || curl_multi_add_handle(multi_, handle->easy()) != CURLM_OK) {
+      handle->finish(CURLE_OUT_OF_MEMORY);
+      return;
+    }
+    Entry& entry = active_[handle->easy()];
+    entry.handle = handle;
+    watch_clock(entry);
+  }
+
+  void cancel(CURL* easy) {
+    if (active_.contains(easy)) remove(easy);
+  }
+
+  void let_go(CURL* easy) {
+    const auto entry = active_.find(easy);
+    if (entry == active_.end()) return;
+    const std::shared_ptr<HttpHandle> handle = entry->second.handle;
+    handle->discard();
+    watch_clock(entry->second);
+    curl_easy_pause(easy, CURLPAUSE_CONT);
+    collect();
+  }
+
+  void resume(CURL* easy) {
+    const auto entry = active_.find(easy);
+    if (entry == active_.end()) return;
+    // Resuming calls back at once, and may end the exchange.
+    const std::shared_ptr<HttpHandle> handle = entry->second.handle;
+    handle->touch();
+    curl_easy_pause(easy, CURLPAUSE_CONT);
+    collect();
+  }
+
+  void ready(int fd, unsigned events) noexcept override {
+    int mask = 0;
+    if ((events & EPOLLIN) != 0) mask |= CURL_CSELECT_IN;
+    if ((events & EPOLLOUT) != 0) mask |= CURL_CSELECT_OUT;
+    if ((events & (EPOLLERR | EPOLLHUP)) != 0) mask |= CURL_CSELECT_ERR;
+    int running = 0;
+    curl_multi_socket_action(multi_, fd, mask, &running);
+    collect();
+  }
+
+ private:
+  struct Entry {
+    std::shared_ptr<HttpHandle> handle;
+    Timer clock;
+  };
+
+  static int on_socket(CURL*, curl_socket_t fd, int what, void* self, void*) {
+    Multi& multi = *static_cast<Multi*>(self);
+    if (multi.closing_) return 0;
+    if (what == CURL_POLL_REMOVE) {
+      multi.loop_->unwatch(fd);
+      return 0;
+    }
+    unsigned events = 0;
+    if (what != CURL_POLL_OUT) events |= EPOLLIN;
+    if (what != CURL_POLL_IN) events |= EPOLLOUT;
+    multi.loop_->watch(fd, events, multi);
+    return 0;
+  }
+
+  static int on_timer(CURLM*, long milliseconds, void* self) {
+    Multi& multi = *static_cast<Multi*>(self);
+    multi.timer_.cancel();
+    if (milliseconds < 0 || multi.closing_) return 0;
+    // Never from within this callback: curl forbids it.
+    auto task = std::make_shared<Posted>([weak = multi.weak_from_this()] {
+      const auto alive = weak.lock();
+      if (!alive) return;
+      int running = 0;
+      curl_multi_socket_action(alive->multi_, CURL_SOCKET_TIMEOUT, 0, &running);
+      alive->collect();
+    });
+    multi.timer_ = Timer(task);
+    multi.loop_->arm(std::move(task), std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds));
+    return 0;
+  }
+
+  // Ends what curl says is over.
+  void collect() {
+    int left = 0;
+    while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      CURL* const easy = message->easy_handle;
+      const CURLcode result = message->data.result;
+      const auto entry = active_.find(easy);
+      if (entry == active_.end()) continue;
+      const std::shared_ptr<HttpHandle> handle = entry->second.handle;
+      remove(easy);
+      handle->finish(result);
+    }
+  }
+
+  void remove(CURL* easy) {
+    curl_multi_remove_handle(multi_, easy);
+    active_.erase(easy);
+  }
+
+  // One timer an exchange, set again only when it has fired: hearing from the server costs nothing.
+  void watch_clock(Entry& entry) {
+    auto task = std::make_shared<Posted>([weak = weak_from_this(), easy = entry.handle->easy()] {
+      if (const auto alive = weak.lock()) alive->check_clock(easy);
+    });
+    const auto next = entry.handle->next_check();
+    entry.clock = Timer(task);  // cancels the one before it
+    if (next != std::chrono::steady_clock::time_point::max()) loop_->arm(std::move(task), next);
+  }
+
+  void check_clock(CURL* easy) {
+    const auto found = active_.find(easy);
+    if (found == active_.end()) return;
+    Entry& entry = found->second;
+    const std::shared_ptr<HttpHandle> handle = entry.handle;
+    if (handle->mailbox().paused()) handle->touch();  // the consumer is slow, not the server
+    if (handle->deadline() > std::chrono::steady_clock::now()) return watch_clock(entry);
+    remove(easy);
+    handle->mailbox().put_end(handle->timeout());
+  }
+
+  const std::shared_ptr<Loop> loop_;
+  CURLM* const multi_;
+  Timer timer_;
+  bool closing_ = false;
+  std::unordered_map<CURL*, Entry> active_;
+};
+
+namespace {
+
+template <class Multi>
+class Transfer : public HttpTransfer {
+ public:
+  Transfer(std::shared_ptr<Multi> multi, std::shared_ptr<HttpHandle> handle)
+      : multi_(std::move(multi)), handle_(std::move(handle)) {
+    multi_->post([multi = multi_, handle = handle_] { multi->add(handle); });
+  }
+  ~Transfer() override {
+    if (!over_) multi_->post([multi = multi_, handle = handle_] { multi->cancel(handle->easy()); });
+  }
+
+  Progress poll(const Waker& waker, std::string spare) override {
+    Mailbox::Taken taken = handle_->mailbox().take(waker, std::move(spare));
+    if (taken.resume) multi_->post([multi = multi_, handle = handle_] { multi->resume(handle->easy()); });
+    over_ = std::holds_alternative<Ended>(taken.progress) || std::holds_alternative<HttpFailure>(taken.progress);
+    return std::move(taken.progress);
+  }
+
+  void let_go() override {
+    if (!over_) multi_->post([multi = multi_, handle = handle_] { multi->let_go(handle->easy()); });
+    over_ = true;
+  }
+
+ private:
+  std::shared_ptr<Multi> multi_;
+  std::shared_ptr<HttpHandle> handle_;
+  bool over_ = false;
+};
+
+}  // namespace
+
+HttpClient::HttpClient(std::shared_ptr<Loop> loop) : multi_(std::make_shared<Multi>(std::move(loop))) {}
+HttpClient::~HttpClient() = default;
+
+std::unique_ptr<HttpTransfer> HttpClient::start(HttpRequest request, const HttpTimeouts& timeouts,
+                                                const HttpLimits& limits, const HttpRoute& route) {
+  return std::make_unique<Transfer<Multi>>(multi_,
+                                           std::make_shared<HttpHandle>(std::move(request), timeouts, limits, route));
+}
+
+}  // namespace allm

@@ -1,0 +1,201 @@
+#include "http/handle.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace allm {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// How long the end of a body that nobody reads is awaited for the sake of its connection.
+constexpr milliseconds kLinger{1'000};
+
+std::string seconds(milliseconds time) { return fmt::format("{:g} s", static_cast<double>(time.count()) / 1000.0); }
+
+steady_clock::time_point after(steady_clock::time_point start, milliseconds time) {
+  if (time.count() <= 0) return steady_clock::time_point::max();
+  const auto left = std::chrono::duration_cast<milliseconds>(steady_clock::time_point::max() - start);
+  return time < left ? start + time : steady_clock::time_point::max();
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+void wipe(std::string& text) { explicit_bzero(text.data(), text.size()); }
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
+}  // namespace
+
+HttpHandle::HttpHandle(HttpRequest request, const HttpTimeouts& timeouts, const HttpLimits& limits,
+                       const HttpRoute& route)
+    : request_(std::move(request)), timeouts_(timeouts), limits_(limits), mailbox_(limits.max_buffered_bytes) {
+  easy_ = curl_easy_init();
+  if (easy_ != nullptr) set_options(route);
+}
+
+HttpHandle::~HttpHandle() {
+  if (easy_ != nullptr) curl_easy_cleanup(easy_);
+  // One of the headers is the key.
+  for (curl_slist* item = header_list_; item != nullptr; item = item->next) {
+    explicit_bzero(item->data, std::strlen(item->data));
+  }
+  curl_slist_free_all(header_list_);
+  for (HttpHeader& header : request_.headers) wipe(header.value);
+}
+
+void HttpHandle::set_options(const HttpRoute& route) {
+  curl_easy_setopt(easy_, CURLOPT_URL, request_.url.c_str());
+  curl_easy_setopt(easy_, CURLOPT_PROTOCOLS_STR, "http,https");
+  // A redirect could send the conversation, and the key, to somebody else.
+  curl_easy_setopt(easy_, CURLOPT_FOLLOWLOCATION, 0L);
+  curl_easy_setopt(easy_, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  curl_easy_setopt(easy_, CURLOPT_PIPEWAIT, 1L);
+  curl_easy_setopt(easy_, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(easy_, CURLOPT_TCP_KEEPALIVE, 1L);
+  curl_easy_setopt(easy_, CURLOPT_ACCEPT_ENCODING, "");
+  curl_easy_setopt(easy_, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  curl_easy_setopt(easy_, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(timeouts_.connect.count()));
+  curl_easy_setopt(easy_, CURLOPT_ERRORBUFFER, error_text_);
+
+  curl_easy_setopt(easy_, CURLOPT_POST, 1L);
+  // Kept until the answer is complete, so the least that curl allows; the default is four times that.
+  curl_easy_setopt(easy_, CURLOPT_UPLOAD_BUFFERSIZE, 16384L);
+  curl_easy_setopt(easy_, CURLOPT_POSTFIELDS, request_.body.data());
+  curl_easy_setopt(easy_, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+  for (const HttpHeader& header : request_.headers) {
+    std::string line = header.name + ": " + header.value;
+    header_list_ = curl_slist_append(header_list_, line.c_str());
+    wipe(line);
+  }
+  // curl would ask a server for permission before it sends a large body, and wait a second for the answer.
+  header_list_ = curl_slist_append(header_list_, "Expect:");
+  curl_easy_setopt(easy_, CURLOPT_HTTPHEADER, header_list_);
+
+  std::string ca_file = route.ca_file;
+  if (ca_file.empty()) ca_file = environment("CURL_CA_BUNDLE");
+  if (ca_file.empty()) ca_file = environment("SSL_CERT_FILE");
+  if (!ca_file.empty()) curl_easy_setopt(easy_, CURLOPT_CAINFO, ca_file.c_str());
+  if (const std::string folder = environment("SSL_CERT_DIR"); !folder.empty() && route.ca_file.empty()) {
+    curl_easy_setopt(easy_, CURLOPT_CAPATH, folder.c_str());
+  }
+  if (!route.proxy.empty()) curl_easy_setopt(easy_, CURLOPT_PROXY, route.proxy.c_str());
+
+  curl_easy_setopt(easy_, CURLOPT_HEADERFUNCTION, &HttpHandle::on_header);
+  curl_easy_setopt(easy_, CURLOPT_HEADERDATA, this);
+  curl_easy_setopt(easy_, CURLOPT_WRITEFUNCTION, &HttpHandle::on_body);
+  curl_easy_setopt(easy_, CURLOPT_WRITEDATA, this);
+  curl_easy_setopt(easy_, CURLOPT_PRIVATE, this);
+}
+
+std::size_t HttpHandle::on_header(char* data, std::size_t size, std::size_t count, void* self) {
+  return static_cast<HttpHandle*>(self)->header_line({data, size * count});
+}
+
+std::size_t HttpHandle::on_body(char* data, std::size_t size, std::size_t count, void* self) {
+  return static_cast<HttpHandle*>(self)->body({data, size * count});
+}
+
+std::size_t HttpHandle::header_line(std::string_view line) {
+  heard_ = steady_clock::now();
+  header_bytes_ += line.size();
+  if (header_bytes_ > limits_.max_header_bytes) {
+    too_large_ = fmt::format("its headers exceed {} bytes", limits_.max_header_bytes);
+    return 0;
+  }
+  if (head_given_) return line.size();  // a trailer
+  if (line.starts_with("HTTP/")) {
+    // Each interim answer (100, 103) is followed by another head.
+    head_ = {};
+    return line.size();
+  }
+  const std::string_view text = trimmed(line);
+  if (text.empty()) {
+    long status = 0;
+    curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
+    if (status >= 200) {
+      head_.status = static_cast<int>(status);
+      head_given_ = true;
+      mailbox_.put_head(std::move(head_));
+    }
+    return line.size();
+  }
+  if (const std::size_t colon = text.find(':'); colon != std::string_view::npos) {
+    head_.headers.push_back(
+        {std::string(trimmed(text.substr(0, colon))), std::string(trimmed(text.substr(colon + 1)))});
+  }
+  return line.size();
+}
+
+std::size_t HttpHandle::body(std::string_view bytes) {
+  heard_ = steady_clock::now();
+  if (discarding_) return bytes.size();
+  if (bytes.size() > limits_.max_body_bytes - body_bytes_) {
+    too_large_ = fmt::format("its body exceeds {} bytes", limits_.max_body_bytes);
+    return 0;
+  }
+  if (!mailbox_.put_bytes(bytes)) return CURL_WRITEFUNC_PAUSE;
+  body_bytes_ += bytes.size();
+  return bytes.size();
+}
+
+void HttpHandle::start_clock() { heard_ = started_ = steady_clock::now(); }
+
+void HttpHandle::touch() { heard_ = steady_clock::now(); }
+
+void HttpHandle::discard() {
+  discarding_ = true;
+  started_ = steady_clock::now();
+}
+
+steady_clock::time_point HttpHandle::deadline() const {
+  if (discarding_) return started_ + kLinger;
+  const milliseconds silence = head_given_ ? timeouts_.between_bytes : timeouts_.first_byte;
+  return std::min(after(heard_, silence), after(started_, timeouts_.whole));
+}
+
+steady_clock::time_point HttpHandle::next_check() const {
+  if (head_given_ || discarding_) return deadline();
+  return std::min(deadline(), after(steady_clock::now(), timeouts_.between_bytes));
+}
+
+HttpFailure HttpHandle::timeout() const {
+  std::string message;
+  if (after(started_, timeouts_.whole) <= steady_clock::now()) {
+    message = "the request took longer than " + seconds(timeouts_.whole);
+  } else if (head_given_) {
+    message = "the server sent nothing for " + seconds(timeouts_.between_bytes);
+  } else {
+    message = "the server did not answer within " + seconds(timeouts_.first_byte);
+  }
+  return {HttpFailure::Kind::timeout, std::move(message)};
+}
+
+void HttpHandle::finish(CURLcode result) {
+  if (result == CURLE_OK) return mailbox_.put_end(std::nullopt);
+  if (!too_large_.empty()) {
+    return mailbox_.put_end(
+        HttpFailure{HttpFailure::Kind::too_large, "the server's answer is too large: " + too_large_});
+  }
+  if (result == CURLE_OPERATION_TIMEDOUT) {
+    return mailbox_.put_end(
+        HttpFailure{HttpFailure::Kind::timeout, "no connection to the server within " + seconds(timeouts_.connect)});
+  }
+  const char* detail = error_text_[0] != '\0' ? error_text_ : curl_easy_strerror(result);
+  mailbox_.put_end(HttpFailure{HttpFailure::Kind::network, detail});
+}
+
+}  // namespace allm

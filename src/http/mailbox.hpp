@@ -1,0 +1,95 @@
+// What the loop thread has received for a transfer and its consumer has not yet taken.
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "http/transfer.hpp"
+
+namespace allm {
+
+// Safe from any thread: the loop thread puts, the consumer takes.
+class Mailbox {
+ public:
+  explicit Mailbox(std::size_t max_buffered) : max_buffered_(max_buffered) {}
+
+  void put_head(HttpResponseHead head) {
+    Waker woken;
+    {
+      const std::lock_guard lock(mutex_);
+      head_ = std::move(head);
+      woken = std::exchange(waker_, Waker());
+    }
+    woken.wake();
+  }
+
+  // Whether the bytes were taken; if not, the transfer is to be paused until take() says otherwise.
+  bool put_bytes(std::string_view bytes) {
+    Waker woken;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!bytes_.empty() && bytes_.size() + bytes.size() > max_buffered_) {
+        paused_ = true;
+        return false;
+      }
+      bytes_.append(bytes);
+      woken = std::exchange(waker_, Waker());
+    }
+    woken.wake();
+    return true;
+  }
+
+  void put_end(std::optional<HttpFailure> failure) {
+    Waker woken;
+    {
+      const std::lock_guard lock(mutex_);
+      if (ended_) return;
+      ended_ = true;
+      failure_ = std::move(failure);
+      woken = std::exchange(waker_, Waker());
+    }
+    woken.wake();
+  }
+
+  struct Taken {
+    HttpTransfer::Progress progress;
+    bool resume = false;  // the transfer was paused and may go on
+  };
+  Taken take(const Waker& waker, std::string spare) {
+    const std::lock_guard lock(mutex_);
+    if (head_) return {*std::exchange(head_, std::nullopt)};
+    if (!bytes_.empty()) {
+      spare.clear();
+      std::swap(spare, bytes_);
+      return {std::move(spare), std::exchange(paused_, false)};
+    }
+    if (ended_) {
+      if (failure_) return {*failure_};
+      return {HttpTransfer::Ended()};
+    }
+    waker_ = waker;
+    return {HttpTransfer::Pending()};
+  }
+
+  bool paused() const {
+    const std::lock_guard lock(mutex_);
+    return paused_;
+  }
+
+ private:
+  const std::size_t max_buffered_;
+  mutable std::mutex mutex_;
+  std::optional<HttpResponseHead> head_;
+  std::string bytes_;
+  std::optional<HttpFailure> failure_;
+  bool ended_ = false;
+  bool paused_ = false;
+  Waker waker_;
+};
+
+}  // namespace allm

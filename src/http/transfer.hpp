@@ -1,0 +1,68 @@
+// One HTTP exchange under way, as its consumer sees it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "allm/stream.hpp"
+
+#include "http/exchange.hpp"
+
+namespace allm {
+
+// How long an exchange may take. Each ends it with an error of its own that says which limit it was.
+struct HttpTimeouts {
+  // Name lookup, TCP and TLS together.
+  std::chrono::milliseconds connect{15'000};
+  // From the request's last byte to the response's first: a reasoning model may think for minutes.
+  std::chrono::milliseconds first_byte{300'000};
+  // Between two pieces of the body. Every provider sends something more often than that, if only a comment.
+  std::chrono::milliseconds between_bytes{60'000};
+  // The whole exchange; 0 for no limit, because a long answer is no failure.
+  std::chrono::milliseconds whole{0};
+};
+
+// What a server may make us keep. Beyond a limit the exchange fails.
+struct HttpLimits {
+  std::size_t max_header_bytes = 256U << 10U;
+  // Of the whole body, after decompression.
+  std::size_t max_body_bytes = 1U << 30U;
+  // Of one event of a stream. An image may come as one line of base64, so this is generous.
+  std::size_t max_event_bytes = 64U << 20U;
+  // Received and not yet taken: beyond it the transfer is paused until the consumer catches up.
+  std::size_t max_buffered_bytes = 1U << 20U;
+};
+
+// How to reach and to trust a server. Empty fields: the environment's (SSL_CERT_FILE, SSL_CERT_DIR, CURL_CA_BUNDLE,
+// https_proxy, no_proxy, …), else the system's.
+struct HttpRoute {
+  std::string ca_file = {};
+  std::string proxy = {};  // URL; "" also in the environment means a direct connection
+};
+
+// Why an exchange failed before it was complete.
+struct HttpFailure {
+  enum class Kind : std::uint8_t { timeout, network, too_large };
+  Kind kind = Kind::network;
+  std::string message = {};
+};
+
+class HttpTransfer {
+ public:
+  struct Pending {};
+  struct Ended {};  // the body is complete
+  // What a poll gave: first the head, then pieces of the body, then Ended or HttpFailure for ever.
+  using Progress = std::variant<Pending, HttpResponseHead, std::string, Ended, HttpFailure>;
+
+  virtual ~HttpTransfer() = default;  // cancels the exchange, unless it was let go; never waits
+  // Never blocks. Only the waker of the latest poll is called. `spare` is a buffer that the transfer may use again.
+  virtual Progress poll(const Waker& waker, std::string spare = {}) = 0;
+  // The rest of the body is of no interest. Its end is awaited in the background, for a moment, so that the connection
+  // can be used again. The transfer may then only be destroyed.
+  virtual void let_go() = 0;
+};
+
+}  // namespace allm

@@ -1,0 +1,66 @@
+// One answer as it comes in, block by block, from a stream or a whole body. Gives the events of the blocks and, at the
+// end, the message. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "allm/event.hpp"
+
+namespace allm {
+
+class AnthropicAnswer {
+ public:
+  enum class Delta : std::uint8_t { text, input_json, thinking, signature };
+
+  // `answer_tool` names the tool whose call is the structured answer, "" if there is none.
+  AnthropicAnswer(std::string answer_tool, std::optional<std::string> provider_request_id);
+
+  // Id, model and counts, from {"id", "model", "usage"}.
+  void start(const Json& message, std::vector<Event>& events);
+  // The next three answer what is wrong with the order of things, "" if nothing is.
+  std::string_view start_block(std::int64_t index, const Json& block, std::vector<Event>& events);
+  std::string_view append(std::int64_t index, Delta kind, std::string_view text, std::vector<Event>& events);
+  std::string_view add_citation(std::int64_t index, const Json& citation);
+  void stop_block(std::int64_t index, std::vector<Event>& events);
+  // {"stop_reason", "stop_sequence", …} and the counts, which may be null.
+  void note_end(const Json& end, const Json* counts);
+
+  bool started() const { return started_; }
+  bool has_stop_reason() const { return !stop_reason_.empty(); }
+  // Gives the text of blocks that are over but were not shown as a whole yet.
+  void complete_text(std::vector<Event>& events);
+  // Ends the blocks that are still open and gives the whole message.
+  MessageCompleted complete(std::vector<Event>& events);
+
+ private:
+  enum class Kind : std::uint8_t { text, call, answer, thinking, other };
+  struct Block {
+    std::int64_t index = 0;
+    Kind kind = Kind::other;
+    bool open = true;
+    Json start = nullptr;   // as the wire began it
+    std::string body = {};  // its text, thinking or JSON so far
+    std::string signature = {};
+    ToolCall call = {};
+  };
+
+  Block* find_open(std::int64_t index);
+  void stop(Block& block, std::vector<Event>& events);
+  std::string text() const;
+  Json content_blocks() const;
+  bool answered_by_tool() const;
+
+  std::string answer_tool_;
+  bool started_ = false;
+  bool text_pending_ = false;
+  std::vector<Block> blocks_;
+  Json counts_ = Json::object();
+  std::string stop_reason_;
+  MessageCompleted message_;
+};
+
+}  // namespace allm

@@ -1,0 +1,66 @@
+#include "providers/anthropic/anthropic.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "providers/anthropic/body.hpp"
+#include "providers/anthropic/errors.hpp"
+#include "providers/anthropic/request.hpp"
+#include "providers/anthropic/stream.hpp"
+#include "providers/anthropic/structured.hpp"
+#include "providers/call_settings.hpp"
+#include "providers/failures.hpp"
+
+namespace allm {
+namespace {
+
+class AnthropicCodec final : public Codec {
+ public:
+  explicit AnthropicCodec(AnthropicCodecOptions options) : options_(std::move(options)) {}
+
+  std::string_view provider() const override { return kAnthropic; }
+
+  Result<HttpRequest> write(const AdapterCall& call) const override {
+    const Result<Json> body = anthropic_body(options_, call);
+    if (!body) return std::unexpected(body.error());
+    Result<std::string> text = write_json(*body);
+    if (!text) return std::unexpected(std::move(text).error());
+    HttpRequest request{.url = joined_url(options_.base_url, "messages"),
+                        .headers = {{"content-type", "application/json"}, {"anthropic-version", options_.version}},
+                        .body = *std::move(text)};
+    if (!options_.beta.empty()) request.headers.push_back({"anthropic-beta", beta_features()});
+    return request;
+  }
+
+  HttpHeader key_header(std::string_view key) const override { return {"x-api-key", std::string(key)}; }
+
+  std::unique_ptr<BodyDecoder> decoder(const AdapterCall& call, const HttpResponseHead& head) const override {
+    const Result<AnthropicStructure> structure = anthropic_structure(options_, call, provider_settings(call));
+    AnthropicAnswer answer(structure ? structure->tool_name : std::string(), provider_request_id(head.headers));
+    if (is_json_response(head)) {
+      return std::make_unique<AnthropicBody>(std::move(answer), head, call.include_raw_chunks);
+    }
+    return std::make_unique<AnthropicStream>(std::move(answer), head, call.include_raw_chunks);
+  }
+
+  Error failure(const HttpResponseHead& head, std::string_view body) const override {
+    return anthropic_failure(head, body);
+  }
+
+ private:
+  std::string beta_features() const {
+    std::string joined;
+    for (const std::string& feature : options_.beta) joined += (joined.empty() ? "" : ",") + feature;
+    return joined;
+  }
+
+  AnthropicCodecOptions options_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Codec> anthropic_codec(AnthropicCodecOptions options) {
+  return std::make_shared<AnthropicCodec>(std::move(options));
+}
+
+}  // namespace allm

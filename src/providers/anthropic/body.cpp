@@ -1,0 +1,57 @@
+#include "providers/anthropic/body.hpp"
+
+#include <utility>
+
+#include "providers/anthropic/anthropic.hpp"
+#include "providers/anthropic/errors.hpp"
+#include "providers/failures.hpp"
+#include "providers/provider_json.hpp"
+
+namespace allm {
+namespace {
+
+// What is wrong with the document, "" if nothing is.
+std::string_view take_content(const Json& document, AnthropicAnswer& answer, std::vector<Event>& events) {
+  const Json* content = find_member(document, "content");
+  if (content == nullptr || !content->is_array()) return "it has no content";
+  answer.start(document, events);
+  std::int64_t index = 0;
+  for (const Json& block : *content) {
+    std::string_view problem = answer.start_block(index, block, events);
+    const Json* input = find_member(block, "input");
+    if (problem.empty() && input != nullptr && text_member(block, "type") == "tool_use") {
+      problem = answer.append(index, AnthropicAnswer::Delta::input_json, write_json(*input).value_or(""), events);
+    }
+    if (!problem.empty()) return problem;
+    answer.stop_block(index++, events);
+  }
+  answer.note_end(document, nullptr);
+  return {};
+}
+
+}  // namespace
+
+void take_anthropic_document(const Json& document, AnthropicAnswer& answer, const HttpResponseHead& head,
+                             std::vector<Event>& events) {
+  if (text_member(document, "type") == "error" || find_member(document, "error") != nullptr) {
+    events.emplace_back(ErrorEvent{anthropic_event_error(head, document)});
+    return;
+  }
+  if (const std::string_view problem = take_content(document, answer, events); !problem.empty()) {
+    events.emplace_back(ErrorEvent{malformed_response(
+        kAnthropic, "anthropic's response is no message: " + std::string(problem), write_json(document).value_or(""))});
+    return;
+  }
+  MessageCompleted message = answer.complete(events);
+  events.emplace_back(std::move(message));
+}
+
+AnthropicBody::AnthropicBody(AnthropicAnswer answer, HttpResponseHead head, bool include_raw_chunks)
+    : WholeDecoder(kAnthropic, include_raw_chunks), answer_(std::move(answer)), head_(std::move(head)) {}
+
+void AnthropicBody::take_document(const Json& document, std::vector<Event>& events) {
+  if (include_raw_chunks()) events.emplace_back(RawChunk{document});
+  take_anthropic_document(document, answer_, head_, events);
+}
+
+}  // namespace allm

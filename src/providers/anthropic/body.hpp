@@ -1,0 +1,24 @@
+// Reads an answer that came as one JSON document. One thread at a time.
+#pragma once
+
+#include "providers/anthropic/answer.hpp"
+#include "providers/whole_decoder.hpp"
+
+namespace allm {
+
+class AnthropicBody final : public WholeDecoder {
+ public:
+  AnthropicBody(AnthropicAnswer answer, HttpResponseHead head, bool include_raw_chunks);
+
+ private:
+  void take_document(const Json& document, std::vector<Event>& events) override;
+
+  AnthropicAnswer answer_;
+  HttpResponseHead head_;
+};
+
+// The events of a document, the terminal one included: those that a stream would have given.
+void take_anthropic_document(const Json& document, AnthropicAnswer& answer, const HttpResponseHead& head,
+                             std::vector<Event>& events);
+
+}  // namespace allm

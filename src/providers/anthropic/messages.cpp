@@ -1,0 +1,175 @@
+#include "providers/anthropic/messages.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "providers/anthropic/anthropic.hpp"
+#include "providers/anthropic/kept_blocks.hpp"
+#include "providers/call_settings.hpp"
+#include "providers/content.hpp"
+#include "providers/provider_json.hpp"
+
+namespace allm {
+namespace {
+
+// The provider refuses text that is empty or all white space.
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos; }
+
+bool is_blank_text(const Json& block) {
+  return text_member(block, "type") == "text" && is_blank(text_member(block, "text"));
+}
+
+// What the caller added to a part by the provider's own names.
+const Json* additions(const Json& metadata) {
+  const Json* own = find_member(metadata, "anthropic");
+  return own != nullptr && own->is_object() && !own->empty() ? own : nullptr;
+}
+
+void add_members(Json& block, const Json* members) {
+  if (members != nullptr) block.update(*members);
+}
+
+bool has_additions(const Part& part) {
+  const auto* text = std::get_if<TextPart>(&part);
+  return text != nullptr && additions(text->metadata) != nullptr;
+}
+
+// One text if that says everything, else text and images part by part.
+bool is_plain(const Content& content) {
+  const auto* parts = std::get_if<std::vector<Part>>(&content);
+  return parts == nullptr || (!has_image(content) && std::ranges::none_of(*parts, has_additions));
+}
+
+class TurnWriter {
+ public:
+  explicit TurnWriter(std::vector<SendableImage> images) : images_(std::move(images)) {}
+
+  void add(const Message& message) {
+    const std::string_view role = message.role == Role::assistant ? "assistant" : "user";
+    if (role != role_) end_turn();
+    role_ = role;
+    if (message.role == Role::tool) {
+      results_.push_back(tool_result_block(message));
+    } else if (message.role == Role::assistant) {
+      const Json* kept = kept_blocks(message);
+      append(kept != nullptr ? *kept : plain_blocks(message));
+    } else {
+      append(content_blocks(message.content));
+    }
+  }
+
+  Json take() {
+    end_turn();
+    return std::move(turns_);
+  }
+
+ private:
+  void append(const Json& blocks) {
+    for (const Json& block : blocks) {
+      if (!is_blank_text(block)) blocks_.push_back(block);
+    }
+  }
+
+  Json tool_result_block(const Message& message) {
+    Json block = {{"type", "tool_result"}, {"tool_use_id", message.tool_call_id.value_or("")}};
+    if (is_plain(message.content)) {
+      if (std::string text = joined_text(message.content); !text.empty()) block["content"] = std::move(text);
+    } else {
+      block["content"] = content_blocks(message.content);
+    }
+    const Json* is_error = find_member(message.metadata, "is_error");
+    if (is_error != nullptr && *is_error == true) block["is_error"] = true;
+    add_members(block, additions(message.metadata));
+    return block;
+  }
+
+  Json content_blocks(const Content& content) {
+    Json blocks = Json::array();
+    if (is_plain(content)) {
+      blocks.push_back({{"type", "text"}, {"text", joined_text(content)}});
+      return blocks;
+    }
+    for (const Part& part : std::get<std::vector<Part>>(content)) {
+      if (const auto* text = std::get_if<TextPart>(&part)) {
+        if (is_blank(text->text)) continue;
+        blocks.push_back({{"type", "text"}, {"text", text->text}});
+        add_members(blocks.back(), additions(text->metadata));
+      } else if (const auto* image = std::get_if<ImagePart>(&part)) {
+        blocks.push_back(image_block());
+        add_members(blocks.back(), additions(image->metadata));
+      }
+    }
+    return blocks;
+  }
+
+  Json image_block() {
+    SendableImage& image = images_[next_image_++];
+    if (!image.url.empty()) return {{"type", "image"}, {"source", {{"type", "url"}, {"url", std::move(image.url)}}}};
+    return {{"type", "image"},
+            {"source",
+             {{"type", "base64"}, {"media_type", std::move(image.mime_type)}, {"data", std::move(image.base64)}}}};
+  }
+
+  void end_turn() {
+    std::vector<Json> blocks = std::exchange(results_, {});
+    std::ranges::move(std::exchange(blocks_, {}), std::back_inserter(blocks));
+    if (blocks.empty()) return;
+    Json& turn = turns_.emplace_back(Json{{"role", role_}});
+    // A lone text is sent as such: it is what people expect to see in a log.
+    if (blocks.size() == 1 && blocks[0].size() == 2 && text_member(blocks[0], "type") == "text") {
+      turn["content"] = std::move(blocks[0]["text"]);
+    } else {
+      turn["content"] = std::move(blocks);
+    }
+    if (turns_.size() >= 2 && turns_[turns_.size() - 2]["role"] == role_) join_last_two();
+  }
+
+  // Nothing was left of the turn between them.
+  void join_last_two() {
+    Json last = as_blocks(std::move(turns_.back()["content"]));
+    turns_.erase(turns_.size() - 1);
+    Json& content = turns_.back()["content"];
+    content = as_blocks(std::move(content));
+    for (Json& block : last) content.push_back(std::move(block));
+  }
+
+  static Json as_blocks(Json content) {
+    if (content.is_array()) return content;
+    return Json::array({{{"type", "text"}, {"text", std::move(content)}}});
+  }
+
+  std::vector<SendableImage> images_;
+  std::size_t next_image_ = 0;
+  std::string_view role_ = "user";
+  std::vector<Json> results_;
+  std::vector<Json> blocks_;
+  Json turns_ = Json::array();
+};
+
+}  // namespace
+
+Result<Json> anthropic_messages(const MessageList& messages) {
+  Result<std::vector<SendableImage>> images = sendable_images(messages);
+  if (!images) return std::unexpected(std::move(images).error());
+  TurnWriter writer(*std::move(images));
+  for (const Message& message : messages) {
+    if (message.role == Role::system) continue;
+    if (message.role == Role::assistant && has_image(message.content)) {
+      return std::unexpected(unsupported_feature(
+          kAnthropic, "Anthropic takes no images in what the assistant said: send them in a user message"));
+    }
+    writer.add(message);
+  }
+  Json turns = writer.take();
+  if (turns.empty()) {
+    return std::unexpected(
+        validation_error(ValidationError::Reason::invalid_message, {std::string("messages")}, "empty",
+                         "Anthropic needs a message that is not empty besides the system's: add one"));
+  }
+  return turns;
+}
+
+}  // namespace allm

@@ -1,0 +1,26 @@
+// Reads a streamed answer. One thread at a time.
+#pragma once
+
+#include "providers/anthropic/answer.hpp"
+#include "providers/sse_decoder.hpp"
+
+namespace allm {
+
+class AnthropicStream final : public SseDecoder {
+ public:
+  AnthropicStream(AnthropicAnswer answer, HttpResponseHead head, bool include_raw_chunks);
+
+ private:
+  bool take_common(std::string_view data, std::vector<Event>& events) override;
+  void take_chunk(std::string_view name, const Json& chunk, std::vector<Event>& events) override;
+  void end(std::string_view stray, std::vector<Event>& events) override;
+  void before_error(std::vector<Event>& events) override;
+
+  // What is wrong with the chunk, "" if nothing is.
+  std::string_view take_delta(std::int64_t index, const Json& delta, std::vector<Event>& events);
+
+  AnthropicAnswer answer_;
+  HttpResponseHead head_;
+};
+
+}  // namespace allm

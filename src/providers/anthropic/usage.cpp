@@ -1,0 +1,55 @@
+#include "providers/anthropic/usage.hpp"
+
+#include <optional>
+#include <string_view>
+
+#include "providers/provider_json.hpp"
+
+namespace allm {
+namespace {
+
+bool has_field(std::string_view key) {
+  return key == "input_tokens" || key == "output_tokens" || key == "cache_read_input_tokens" ||
+         key == "cache_creation_input_tokens";
+}
+
+}  // namespace
+
+void merge_anthropic_usage(Json& counts, const Json& newer) {
+  if (!newer.is_object()) return;
+  for (const auto& [name, value] : newer.items()) {
+    if (!value.is_null()) counts[name] = value;
+  }
+}
+
+Usage anthropic_usage(const Json& counts) {
+  Usage usage;
+  const TokenCount uncached = count_member(counts, "input_tokens");
+  usage.cached_input_tokens = count_member(counts, "cache_read_input_tokens");
+  usage.cache_write_input_tokens = count_member(counts, "cache_creation_input_tokens");
+  usage.input_tokens = uncached;
+  if (uncached) {
+    usage.input_tokens =
+        sum_of_counts(sum_of_counts(uncached, usage.cached_input_tokens), usage.cache_write_input_tokens);
+    if (usage.cached_input_tokens || usage.cache_write_input_tokens) usage.extra["uncached_input_tokens"] = *uncached;
+  }
+  usage.output_tokens = count_member(counts, "output_tokens");
+  if (usage.input_tokens && usage.output_tokens)
+    usage.total_tokens = sum_of_counts(usage.input_tokens, usage.output_tokens);
+
+  if (!counts.is_object()) return usage;
+  for (const auto& [name, value] : counts.items()) {
+    if (has_field(name)) continue;
+    if (name == "server_tool_use" && value.is_object()) {
+      usage.tool_usage = value;
+    } else if (name == "cache_creation" && value.is_object()) {
+      // Side by side with the others, so that they are added up over steps.
+      usage.extra.update(value);
+    } else {
+      usage.extra[name] = value;
+    }
+  }
+  return usage;
+}
+
+}  // namespace allm

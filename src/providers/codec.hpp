@@ -1,0 +1,58 @@
+// A provider: a request written, bytes read. Codecs hold no socket, no key and no clock, so that what they do can be
+// tested byte by byte, fuzzed and replayed.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "allm/adapter.hpp"
+#include "allm/event.hpp"
+
+#include "http/exchange.hpp"
+
+namespace allm {
+
+// Reads one response body. One thread at a time. Gives what Adapter::open promises of a source: MessageStarted, the
+// model's events and MessageCompleted; or an ErrorEvent, which ends it. Either of the two last ones is the terminal
+// event; everything after it is ignored. Whatever the bytes are, memory stays within the limits and nothing throws.
+class BodyDecoder {
+ public:
+  virtual ~BodyDecoder() = default;
+
+  // Bytes that one event of a stream may have, if not the 64 MiB of SseLimits. Before the first byte.
+  virtual void set_max_event_bytes(std::size_t /*bytes*/) {}
+  // The next bytes, however they are split; appends the events they give.
+  virtual void feed(std::string_view bytes, std::vector<Event>& events) = 0;
+  // The body is over: appends the terminal event if there was none.
+  virtual void finish(std::vector<Event>& events) = 0;
+  // Whether the terminal event was given, so that the rest of the body need not be read.
+  virtual bool done() const = 0;
+};
+
+// Any thread.
+class Codec {
+ public:
+  virtual ~Codec() = default;
+
+  // For messages, metadata and keys: "openai".
+  virtual std::string_view provider() const = 0;
+  // The request of a call, without its key. Fails with ValidationError for content that can never be sent and with
+  // AdapterError `unsupported_feature` for what this provider cannot do.
+  virtual Result<HttpRequest> write(const AdapterCall& call) const = 0;
+  // How a key travels.
+  virtual HttpHeader key_header(std::string_view key) const = 0;
+  // For a response of a status below 400; tells streams from whole bodies by the content type.
+  virtual std::unique_ptr<BodyDecoder> decoder(const AdapterCall& call, const HttpResponseHead& head) const = 0;
+  // The error that a response of a status of 400 and above stands for. `body` may be cut off and may be anything.
+  virtual Error failure(const HttpResponseHead& head, std::string_view body) const = 0;
+  // What to send instead, once, after that failure: the request without something that the server does not understand.
+  virtual std::optional<HttpRequest> simpler(const AdapterCall& /*call*/, const HttpResponseHead& /*head*/,
+                                             std::string_view /*body*/) const {
+    return std::nullopt;
+  }
+};
+
+}  // namespace allm

@@ -1,0 +1,194 @@
+#include "providers/failures.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "data/utf8_repair.hpp"
+#include "providers/provider_json.hpp"
+#include "providers/redact.hpp"
+
+namespace allm {
+namespace {
+
+constexpr std::size_t kMaxShown = 1000;
+constexpr std::array<std::string_view, 4> kRequestIdHeaders = {"x-request-id", "request-id", "x-generation-id",
+                                                               "mistral-correlation-id"};
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+std::string as_text(const Json* value) {
+  if (value == nullptr) return {};
+  if (value->is_string()) return value->get<std::string>();
+  if (value->is_number_integer()) return value->dump();
+  return {};
+}
+
+// {"detail": "text"}, {"detail": {…}} or {"detail": [{"loc": […], "msg": "text"}]}.
+std::string detail_text(const Json& detail) {
+  if (detail.is_string()) return detail.get<std::string>();
+  if (detail.is_object()) return as_text(find_member(detail, "message"));
+  std::string joined;
+  if (!detail.is_array()) return joined;
+  for (const Json& entry : detail) {
+    const std::string_view message = text_member(entry, "msg");
+    if (message.empty()) continue;
+    if (!joined.empty()) joined += "; ";
+    joined += message;
+  }
+  return joined;
+}
+
+void read_object(const Json& error, FailureReport& report) {
+  report.message = as_text(find_member(error, "message"));
+  report.type = as_text(find_member(error, "type"));
+  report.code = as_text(find_member(error, "code"));
+  report.status = as_text(find_member(error, "status"));
+  report.param = as_text(find_member(error, "param"));
+  if (const Json* details = find_member(error, "details")) report.details = *details;
+  if (report.type.empty()) {
+    if (const Json* metadata = find_member(error, "metadata")) report.type = text_member(*metadata, "error_type");
+  }
+  if (report.message.empty()) {
+    if (const Json* message = find_member(error, "message")) report.message = detail_text(*message);
+  }
+}
+
+void note(Json& metadata, const char* name, std::string_view text) {
+  if (!text.empty()) metadata[name] = shown(text);
+}
+
+std::string with_payload(std::string_view problem, std::string_view payload) {
+  std::string message(problem);
+  if (!payload.empty()) message += ": " + shown(payload);
+  return message;
+}
+
+}  // namespace
+
+AdapterError::Reason reason_for_status(int status) {
+  using enum AdapterError::Reason;
+  switch (status) {
+    case 400:
+    case 404:
+    case 413:
+    case 422:
+      return invalid_request;
+    case 401:
+    case 403:
+      return authentication_failed;
+    case 408:
+      return timeout;
+    case 429:
+      return rate_limited;
+    case 500:
+    case 502:
+    case 503:
+    case 504:
+    case 529:
+      return provider_unavailable;
+    default:
+      return unknown;
+  }
+}
+
+std::optional<std::string> provider_request_id(const HttpHeaders& headers) {
+  for (const std::string_view name : kRequestIdHeaders) {
+    const std::string* value = find_header(headers, name);
+    if (value != nullptr && !value->empty()) return shown(*value);
+  }
+  return std::nullopt;
+}
+
+FailureReport read_failure(const Json& body) {
+  FailureReport report;
+  if (body.is_array()) return body.size() == 1 && body.front().is_object() ? read_failure(body.front()) : report;
+  if (!body.is_object()) return report;
+  if (const Json* error = find_member(body, "error")) {
+    if (error->is_object()) {
+      read_object(*error, report);
+    } else {
+      report.message = as_text(error);
+      report.type = text_member(body, "type");
+      report.code = as_text(find_member(body, "code"));
+    }
+  } else if (const Json* detail = find_member(body, "detail")) {
+    report.message = detail_text(*detail);
+  } else if (find_member(body, "message") != nullptr) {
+    read_object(body, report);
+  }
+  report.request_id = text_member(body, "request_id");
+  return report;
+}
+
+FailureReport read_failure(std::string_view body) {
+  const std::optional<Json> value = parse_provider_json(body);
+  return value ? read_failure(*value) : FailureReport{};
+}
+
+bool contains_word(std::string_view text, std::string_view part) {
+  return !std::ranges::search(text, part, {}, lower, lower).empty();
+}
+
+std::string shown(std::string_view text) {
+  std::string result = repair_utf8(redact(text));
+  if (result.size() <= kMaxShown) return result;
+  std::size_t end = kMaxShown;
+  while (end > 0 && (static_cast<unsigned char>(result[end]) & 0xC0U) == 0x80U) --end;
+  result.resize(end);
+  return result + "…";
+}
+
+FailureFacts facts_from_head(std::string_view provider, const HttpResponseHead& head) {
+  const std::string* should_retry = find_header(head.headers, "x-should-retry");
+  return {.reason = reason_for_status(head.status),
+          .provider = provider,
+          .status = head.status,
+          .retry_after_ms = retry_after_ms(head.headers, response_time(head.headers)),
+          .request_id = provider_request_id(head.headers),
+          .retryable = head.status != 402 && (should_retry == nullptr || *should_retry != "false")};
+}
+
+Error provider_error(FailureFacts facts, const FailureReport& report) {
+  std::string message = shown(report.message);
+  if (message.empty() && facts.status) {
+    message = std::string(facts.provider) + " HTTP " + std::to_string(*facts.status);
+  }
+  Json metadata = Json::object();
+  note(metadata, "code", report.code);
+  note(metadata, "type", report.type);
+  note(metadata, "status", report.status);
+  note(metadata, "param", report.param);
+  if (!facts.retryable) metadata["retryable"] = false;
+  if (!facts.request_id && !report.request_id.empty()) facts.request_id = shown(report.request_id);
+  return Error(AdapterError{.reason = facts.reason,
+                            .provider = std::string(facts.provider),
+                            .status = facts.status,
+                            .retry_after_ms = facts.retry_after_ms,
+                            .request_id = std::move(facts.request_id)},
+               std::move(message), std::move(metadata));
+}
+
+Error malformed_event(std::string_view provider, std::string_view problem, std::string_view payload,
+                      std::optional<std::int64_t> event_index) {
+  return Error(StreamError{.reason = StreamError::Reason::malformed_event,
+                           .provider = std::string(provider),
+                           .event_index = event_index},
+               with_payload(problem, payload));
+}
+
+std::string too_large_event(std::size_t max_bytes) {
+  return "an event has more than " + std::to_string(max_bytes) + " bytes; it was not read";
+}
+
+Error truncated_stream(std::string_view provider) {
+  return Error(AdapterError{.reason = AdapterError::Reason::network_error, .provider = std::string(provider)},
+               std::string(provider) + "'s stream ended in the middle of a message: the connection was cut; try again");
+}
+
+Error malformed_response(std::string_view provider, std::string_view problem, std::string_view payload) {
+  return Error(AdapterError{.reason = AdapterError::Reason::malformed_response, .provider = std::string(provider)},
+               with_payload(problem, payload));
+}
+
+}  // namespace allm

@@ -1,0 +1,186 @@
+#include "providers/gemini/answer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "providers/failures.hpp"
+#include "providers/gemini/kept_parts.hpp"
+#include "providers/gemini/usage.hpp"
+#include "providers/provider_json.hpp"
+
+namespace allm {
+namespace {
+
+struct Ending {
+  std::string_view word;
+  FinishReason reason;
+};
+constexpr std::array<Ending, 16> kEndings = {{
+    {"STOP", FinishReason::stop},
+    {"MAX_TOKENS", FinishReason::length},
+    {"SAFETY", FinishReason::content_filter},
+    {"RECITATION", FinishReason::content_filter},
+    {"LANGUAGE", FinishReason::content_filter},
+    {"BLOCKLIST", FinishReason::content_filter},
+    {"PROHIBITED_CONTENT", FinishReason::content_filter},
+    {"SPII", FinishReason::content_filter},
+    {"IMAGE_SAFETY", FinishReason::content_filter},
+    {"IMAGE_PROHIBITED_CONTENT", FinishReason::content_filter},
+    {"IMAGE_RECITATION", FinishReason::content_filter},
+    {"MALFORMED_FUNCTION_CALL", FinishReason::error},
+    {"UNEXPECTED_TOOL_CALL", FinishReason::error},
+    {"TOO_MANY_TOOL_CALLS", FinishReason::error},
+    {"MISSING_THOUGHT_SIGNATURE", FinishReason::error},
+    {"MALFORMED_RESPONSE", FinishReason::error},
+}};
+
+// Facts about an answer that are no part of its text.
+constexpr std::array<std::string_view, 4> kCandidateFacts = {"finishMessage", "groundingMetadata", "citationMetadata",
+                                                             "urlContextMetadata"};
+
+}  // namespace
+
+GeminiAnswer::GeminiAnswer(std::string call_id_prefix) : call_id_prefix_(std::move(call_id_prefix)) {}
+
+void GeminiAnswer::start(std::vector<Event>& events) {
+  if (!std::exchange(started_, true)) events.emplace_back(MessageStarted{assistant("")});
+}
+
+void GeminiAnswer::take(const Json& response, std::vector<Event>& events) {
+  start(events);
+  note_origin(text_member(response, "responseId"), text_member(response, "modelVersion"));
+  if (const Json* counts = find_member(response, "usageMetadata")) {
+    usage_ = *counts;
+    usage_text_.clear();
+  }
+  if (const Json* feedback = find_member(response, "promptFeedback")) {
+    if (const std::string_view reason = text_member(*feedback, "blockReason"); !reason.empty()) {
+      block_reason_ = shown(reason);
+    }
+  }
+  const Json* candidates = find_member(response, "candidates");
+  if (candidates == nullptr || !candidates->is_array()) return;
+  for (const Json& candidate : *candidates) {
+    if (candidate.is_object() && integer_member(candidate, "index").value_or(0) == 0) take_candidate(candidate, events);
+  }
+}
+
+void GeminiAnswer::take_candidate(const Json& candidate, std::vector<Event>& events) {
+  has_candidate_ = true;
+  const Json* content = find_member(candidate, "content");
+  const Json* parts = content == nullptr ? nullptr : find_member(*content, "parts");
+  if (parts != nullptr && parts->is_array()) {
+    for (const Json& part : *parts) take_part(part, events);
+  }
+  note_finish(text_member(candidate, "finishReason"));
+  for (const std::string_view name : kCandidateFacts) {
+    if (const Json* fact = find_member(candidate, name)) message_.metadata[name] = *fact;
+  }
+}
+
+void GeminiAnswer::take_part(const Json& part, std::vector<Event>& events) {
+  if (!part.is_object()) return;
+  if (const Json* function = find_member(part, "functionCall")) return take_call(part, *function, events);
+  const Json* thought = find_member(part, "thought");
+  const bool is_thought = thought != nullptr && *thought == true;
+  const bool is_signed = find_member(part, "thoughtSignature") != nullptr;
+  const Json* text = find_member(part, "text");
+  const bool is_text = text != nullptr && text->is_string() && !is_thought;
+  if (is_text && !is_signed) return add_text(text->get_ref<const std::string&>(), events);
+  // The summary of a thought is for people; only what the provider signed must come back.
+  if (is_thought && !is_signed) return;
+  Part& added = parts_.emplace_back(Part{.value = part});
+  if (!is_text) return;
+  added.text = text->get_ref<const std::string&>();
+  if (!added.text.empty()) events.emplace_back(TextDelta{.delta = added.text});
+}
+
+void GeminiAnswer::add_text(std::string_view text, std::vector<Event>& events) {
+  has_candidate_ = true;
+  if (text.empty()) return;
+  // What is signed must come back in the part that it came in, so nothing is added to that.
+  if (parts_.empty() || !parts_.back().value.is_null()) parts_.emplace_back();
+  parts_.back().text += text;
+  events.emplace_back(TextDelta{.delta = std::string(text)});
+}
+
+void GeminiAnswer::take_call(const Json& part, const Json& function, std::vector<Event>& events) {
+  std::vector<ToolCall>& calls = message_.message.tool_calls;
+  const Json* arguments = find_member(function, "args");
+  std::string id(text_member(function, "id"));
+  if (id.empty()) id = call_id_prefix_ + std::to_string(calls.size());
+  const bool is_known = std::ranges::find(calls, id, &ToolCall::id) != calls.end();
+  if (is_known) id += "-" + std::to_string(calls.size());
+
+  ToolCall call{.id = std::move(id), .name = std::string(text_member(function, "name"))};
+  if (arguments != nullptr && arguments->is_object()) call.arguments = *arguments;
+  call.raw_arguments = arguments == nullptr ? "{}" : write_json(*arguments).value_or("");
+  if (const std::string_view signature = text_member(part, "thoughtSignature"); !signature.empty()) {
+    call.metadata["thoughtSignature"] = signature;
+  }
+  Json kept = part;
+  if (is_known) kept["functionCall"].erase("id");
+  parts_.push_back({.value = std::move(kept)});
+  events.emplace_back(ToolCallStarted{call.id, call.name});
+  events.emplace_back(ToolCallCompleted{call});
+  calls.push_back(std::move(call));
+}
+
+void GeminiAnswer::note_finish(std::string_view reason) {
+  if (!reason.empty()) finish_ = reason;
+}
+
+void GeminiAnswer::note_origin(std::string_view id, std::string_view model) {
+  if (!id.empty() && message_.id != id) message_.id = std::string(id);
+  if (!model.empty() && message_.model != model) message_.model = std::string(model);
+}
+
+void GeminiAnswer::note_usage_text(std::string_view json) { usage_text_ = json; }
+
+bool GeminiAnswer::settle_usage() {
+  if (!usage_text_.empty()) {
+    std::optional<Json> counts = parse_provider_json(usage_text_);
+    if (!counts) return false;
+    usage_ = *std::move(counts);
+  }
+  if (!usage_.is_null()) message_.usage = gemini_usage(usage_);
+  return true;
+}
+
+Json GeminiAnswer::parts() const {
+  Json list = Json::array();
+  for (const Part& part : parts_) list.push_back(part.value.is_null() ? Json{{"text", part.text}} : part.value);
+  return list;
+}
+
+std::optional<MessageCompleted> GeminiAnswer::complete() {
+  if (!settle_usage()) return std::nullopt;
+  std::string text;
+  for (const Part& part : parts_) text += part.text;
+  message_.message.role = Role::assistant;
+  message_.message.content = std::move(text);
+  keep_parts(message_.message, parts());
+  if (has_finish()) {
+    const auto* ending = std::ranges::find(kEndings, finish_, &Ending::word);
+    message_.finish_reason = ending == kEndings.end() ? FinishReason::other : ending->reason;
+    if (finish_ != "STOP") {
+      message_.raw_finish_reason = shown(finish_);
+    } else if (!message_.message.tool_calls.empty()) {
+      message_.finish_reason = FinishReason::tool_calls;
+    }
+  }
+  return std::move(message_);
+}
+
+MessageCompleted GeminiAnswer::complete_blocked(bool with_usage) {
+  MessageCompleted message = complete().value_or(MessageCompleted{});
+  message.message.role = Role::assistant;
+  message.finish_reason = FinishReason::content_filter;
+  message.raw_finish_reason = block_reason_;
+  message.metadata["error"] = {{"reason", "blocked:" + block_reason_}};
+  if (!with_usage) message.usage.reset();
+  return message;
+}
+
+}  // namespace allm

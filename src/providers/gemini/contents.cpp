@@ -1,0 +1,191 @@
+#include "providers/gemini/contents.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "providers/call_settings.hpp"
+#include "providers/content.hpp"
+#include "providers/gemini/kept_parts.hpp"
+#include "providers/provider_json.hpp"
+
+namespace allm {
+namespace {
+
+constexpr std::string_view kSkipValidation = "skip_thought_signature_validator";
+
+class ContentWriter {
+ public:
+  ContentWriter(const MessageList& messages, const GeminiCodecOptions& options, std::vector<SendableImage> images)
+      : messages_(messages), options_(options), images_(std::move(images)) {}
+
+  Result<Json> write() {
+    for (std::size_t i = 0; i < messages_.size() && !error_; ++i) add(i);
+    end_answers();
+    if (error_) return std::unexpected(*std::move(error_));
+    if (contents_.empty()) {
+      return std::unexpected(validation_error(ValidationError::Reason::invalid_message, {std::string("messages")},
+                                              "empty",
+                                              "Gemini needs a message that is not empty besides the system's"));
+    }
+    return std::move(contents_);
+  }
+
+ private:
+  void add(std::size_t index) {
+    const Message& message = messages_[index];
+    if (message.role == Role::system) return;
+    if (message.role == Role::tool) {
+      add_answer(index);
+      return;
+    }
+    end_answers();
+    if (message.role == Role::user) {
+      append("user", user_parts(message.content));
+      return;
+    }
+    if (has_image(message.content)) {
+      error_ = unsupported_feature(
+          kGemini, "images in what the model said cannot be sent to Gemini: send them in a user message");
+      return;
+    }
+    Json parts = sendable_parts(message);
+    if (options_.excuse_missing_signatures) excuse(parts);
+    append("model", std::move(parts));
+    caller_ = message.tool_calls.empty() ? caller_ : &message;
+  }
+
+  void append(std::string_view role, Json parts) {
+    if (parts.empty()) return;
+    // All that the model said in one turn must be one content.
+    if (role == "model" && !contents_.empty() && contents_.back()["role"] == role) {
+      Json& before = contents_.back()["parts"];
+      for (Json& part : parts) before.push_back(std::move(part));
+      return;
+    }
+    contents_.push_back({{"role", role}, {"parts", std::move(parts)}});
+  }
+
+  Json user_parts(const Content& content) {
+    Json parts = Json::array();
+    if (!has_image(content)) {
+      if (std::string text = joined_text(content); !text.empty()) parts.push_back({{"text", std::move(text)}});
+      return parts;
+    }
+    for (const Part& part : std::get<std::vector<Part>>(content)) {
+      if (const auto* text = std::get_if<TextPart>(&part)) {
+        if (!text->text.empty()) parts.push_back({{"text", text->text}});
+      } else if (std::holds_alternative<ImagePart>(part)) {
+        parts.push_back(image_part());
+      }
+    }
+    return parts;
+  }
+
+  Json image_part() {
+    SendableImage& image = images_[next_image_++];
+    if (image.url.empty()) {
+      return {{"inlineData", {{"mimeType", std::move(image.mime_type)}, {"data", std::move(image.base64)}}}};
+    }
+    if (!options_.fetch_image_urls || !image.url.starts_with("https://")) {
+      error_ =
+          unsupported_feature(kGemini,
+                              "Gemini does not fetch images: send the image's bytes, or set fetch_image_urls if the "
+                              "model can fetch from https URLs");
+    }
+    Json file = {{"fileUri", std::move(image.url)}};
+    if (!image.mime_type.empty()) file["mimeType"] = std::move(image.mime_type);
+    return {{"fileData", std::move(file)}};
+  }
+
+  // The call with that id, in the turn that is being answered or, failing that, any earlier one.
+  const ToolCall* find_call(std::string_view id, std::size_t before) const {
+    const auto in = [id](const Message& message) -> const ToolCall* {
+      const auto found = std::ranges::find(message.tool_calls, id, &ToolCall::id);
+      return found == message.tool_calls.end() ? nullptr : &*found;
+    };
+    if (const ToolCall* call = caller_ == nullptr ? nullptr : in(*caller_)) return call;
+    for (std::size_t i = before; i-- > 0;) {
+      if (const ToolCall* call = in(messages_[i])) return call;
+    }
+    return nullptr;
+  }
+
+  void add_answer(std::size_t index) {
+    const Message& message = messages_[index];
+    const std::string id = message.tool_call_id.value_or("");
+    const ToolCall* call = find_call(id, index);
+    const std::string name = call != nullptr ? call->name : message.name.value_or("");
+    if (name.empty()) {
+      error_ = validation_error(
+          ValidationError::Reason::invalid_message,
+          {std::string("messages"), static_cast<std::int64_t>(index), std::string("tool_call_id")}, "unknown_tool_call",
+          "Gemini needs the name of the tool, but no earlier message has a call '" + id + "'");
+      return;
+    }
+    if (has_image(message.content)) {
+      error_ = unsupported_feature(kGemini, "Gemini takes no images as results of tools: send them in a user message");
+      return;
+    }
+    Json response = {{"name", name}};
+    if (caller_ != nullptr && has_provider_id(*caller_, id)) response["id"] = id;
+    response["response"] = result_object(joined_text(message.content));
+    answers_.emplace(place_of(call), Json{{"functionResponse", std::move(response)}});
+  }
+
+  std::size_t place_of(const ToolCall* call) const {
+    if (caller_ == nullptr || call == nullptr || caller_->tool_calls.empty()) return answers_.size();
+    const ToolCall* first = caller_->tool_calls.data();
+    const bool of_turn = std::greater_equal<>()(call, first) && std::less<>()(call, first + caller_->tool_calls.size());
+    return of_turn ? static_cast<std::size_t>(call - first) : caller_->tool_calls.size();
+  }
+
+  static Json result_object(const std::string& text) {
+    if (text.starts_with('{')) {
+      if (std::optional<Json> value = parse_provider_json(text); value && value->is_object()) return *std::move(value);
+    }
+    return {{"output", text}};
+  }
+
+  void end_answers() {
+    if (answers_.empty()) return;
+    Json parts = Json::array();
+    for (auto& [place, part] : answers_) parts.push_back(std::move(part));
+    answers_.clear();
+    append("user", std::move(parts));
+  }
+
+  static void excuse(Json& parts) {
+    const auto is_call = [](const Json& part) { return find_member(part, "functionCall") != nullptr; };
+    const auto first = std::ranges::find_if(parts, is_call);
+    if (first != parts.end() && !first->contains("thoughtSignature")) (*first)["thoughtSignature"] = kSkipValidation;
+  }
+
+  const MessageList& messages_;
+  const GeminiCodecOptions& options_;
+  std::vector<SendableImage> images_;
+  std::size_t next_image_ = 0;
+  Json contents_ = Json::array();
+  const Message* caller_ = nullptr;  // the last message with calls
+  // Answers to it that are not written yet, by the place of their call among those of the turn: without ids the
+  // provider matches answers to calls by their order.
+  std::multimap<std::size_t, Json> answers_;
+  std::optional<Error> error_;
+};
+
+}  // namespace
+
+Result<Json> gemini_contents(const MessageList& messages, const GeminiCodecOptions& options) {
+  Result<std::vector<SendableImage>> images = sendable_images(messages);
+  if (!images) return std::unexpected(std::move(images).error());
+  return ContentWriter(messages, options, *std::move(images)).write();
+}
+
+}  // namespace allm

@@ -1,0 +1,86 @@
+#include "providers/gemini/gemini.hpp"
+
+#include <cstdint>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "providers/call_settings.hpp"
+#include "providers/gemini/body.hpp"
+#include "providers/gemini/errors.hpp"
+#include "providers/gemini/request.hpp"
+#include "providers/gemini/stream.hpp"
+
+namespace allm {
+namespace {
+
+constexpr std::string_view kModels = "models/";
+
+// A model's name as part of a URL, which must not become more than that.
+std::string url_path(std::string_view model) {
+  std::string path;
+  for (const char c : model) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       std::string_view("-._~/@").find(c) != std::string_view::npos;
+    path += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return path;
+}
+
+// Begins the ids of calls to which the provider gave none. They must differ from all others of the conversation, whose
+// messages only grow in number.
+std::string call_id_prefix(const AdapterCall& call) {
+  constexpr std::uint64_t kPrime = 1099511628211U;
+  std::uint64_t hash = 14695981039346656037U;
+  for (const char c : call.request_id) hash = (hash ^ static_cast<unsigned char>(c)) * kPrime;
+  return fmt::format("gemini-{:016x}-{}-", hash, call.request.messages.size());
+}
+
+class GeminiCodec final : public Codec {
+ public:
+  explicit GeminiCodec(GeminiCodecOptions options) : options_(std::move(options)) {}
+
+  std::string_view provider() const override { return kGemini; }
+
+  Result<HttpRequest> write(const AdapterCall& call) const override {
+    const Result<std::string> model = called_model(call, kGemini);
+    if (!model) return std::unexpected(model.error());
+    const Result<Json> body = gemini_body(options_, call);
+    if (!body) return std::unexpected(body.error());
+    Result<std::string> text = write_json(*body);
+    if (!text) return std::unexpected(std::move(text).error());
+    return HttpRequest{.url = joined_url(options_.base_url, path(*model, call.request.stream)),
+                       .headers = {{"content-type", "application/json"}},
+                       .body = *std::move(text)};
+  }
+
+  HttpHeader key_header(std::string_view key) const override { return {"x-goog-api-key", std::string(key)}; }
+
+  std::unique_ptr<BodyDecoder> decoder(const AdapterCall& call, const HttpResponseHead& head) const override {
+    GeminiAnswer answer(call_id_prefix(call));
+    if (is_json_response(head)) return std::make_unique<GeminiBody>(std::move(answer), call.include_raw_chunks);
+    return std::make_unique<GeminiStream>(std::move(answer), call.include_raw_chunks);
+  }
+
+  Error failure(const HttpResponseHead& head, std::string_view body) const override {
+    return gemini_failure(head, body);
+  }
+
+ private:
+  // Names such as tunedModels/x are complete; plain ones are below models/.
+  static std::string path(std::string_view model, bool stream) {
+    const std::string name =
+        model.find('/') == std::string_view::npos ? std::string(kModels) + std::string(model) : std::string(model);
+    return url_path(name) + (stream ? ":streamGenerateContent?alt=sse" : ":generateContent");
+  }
+
+  GeminiCodecOptions options_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Codec> gemini_codec(GeminiCodecOptions options) {
+  return std::make_shared<GeminiCodec>(std::move(options));
+}
+
+}  // namespace allm

@@ -1,0 +1,48 @@
+#include "providers/gemini/stream.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "providers/failures.hpp"
+#include "providers/gemini/body.hpp"
+#include "providers/gemini/errors.hpp"
+#include "providers/gemini/gemini.hpp"
+#include "providers/gemini/text_chunk.hpp"
+#include "providers/provider_json.hpp"
+
+namespace allm {
+
+GeminiStream::GeminiStream(GeminiAnswer answer, bool include_raw_chunks)
+    : SseDecoder(kGemini, include_raw_chunks), answer_(std::move(answer)) {}
+
+bool GeminiStream::take_common(std::string_view data, std::vector<Event>& events) {
+  const std::optional<GeminiTextChunk> chunk = read_gemini_text(data);
+  if (!chunk) return false;
+  answer_.start(events);
+  answer_.add_text(chunk->text, events);
+  answer_.note_finish(chunk->finish_reason);
+  answer_.note_origin(chunk->id, chunk->model);
+  if (!chunk->usage.empty()) answer_.note_usage_text(chunk->usage);
+  return true;
+}
+
+void GeminiStream::take_chunk(std::string_view /*name*/, const Json& chunk, std::vector<Event>& events) {
+  if (find_member(chunk, "error") != nullptr) return fail(gemini_event_error(chunk), events);
+  answer_.take(chunk, events);
+}
+
+void GeminiStream::end(std::string_view stray, std::vector<Event>& events) {
+  // An error may come as a document of its own, in place of the stream or after it; so may a whole answer.
+  if (const std::optional<Json> document = stray.empty() ? std::nullopt : parse_provider_json(stray)) {
+    const Json& first = document->is_array() && document->size() == 1 ? document->front() : *document;
+    if (find_member(first, "error") != nullptr) return fail(gemini_event_error(first), events);
+    if (!answer_.has_candidate()) take_gemini_responses(*document, answer_, events);
+  }
+  if (answer_.is_blocked()) return complete(answer_.complete_blocked(false), events);
+  if (!answer_.has_finish()) return fail(truncated_stream(kGemini), events);
+  std::optional<MessageCompleted> message = answer_.complete();
+  if (!message) return fail_malformed("its usageMetadata is no JSON", {}, events);
+  complete(*std::move(message), events);
+}
+
+}  // namespace allm

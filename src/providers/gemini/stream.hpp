@@ -1,0 +1,22 @@
+// Reads a streamed answer. One thread at a time.
+#pragma once
+
+#include "providers/gemini/answer.hpp"
+#include "providers/sse_decoder.hpp"
+
+namespace allm {
+
+// The end of the body ends the answer: a finish reason may come several times, and counts after it.
+class GeminiStream final : public SseDecoder {
+ public:
+  GeminiStream(GeminiAnswer answer, bool include_raw_chunks);
+
+ private:
+  bool take_common(std::string_view data, std::vector<Event>& events) override;
+  void take_chunk(std::string_view name, const Json& chunk, std::vector<Event>& events) override;
+  void end(std::string_view stray, std::vector<Event>& events) override;
+
+  GeminiAnswer answer_;
+};
+
+}  // namespace allm

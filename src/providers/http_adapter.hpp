@@ -1,0 +1,43 @@
+// The adapter of every provider that is reached over HTTP: a codec, a key and the transport put together.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "allm/adapter.hpp"
+
+#include "engine/key_sources.hpp"
+#include "http/transfer.hpp"
+#include "providers/codec.hpp"
+
+namespace allm {
+
+struct HttpAdapterOptions {
+  std::shared_ptr<const Codec> codec = nullptr;
+  KeySources key = {};
+  HttpTimeouts timeouts = {};
+  HttpLimits limits = {};
+  HttpRoute route = {};
+  // Keys travel over TLS or within this machine only, unless this says otherwise.
+  bool allow_insecure_key = false;
+};
+
+// Immutable; any thread. Made by make_shared only.
+class HttpAdapter : public Adapter, public std::enable_shared_from_this<HttpAdapter> {
+ public:
+  explicit HttpAdapter(HttpAdapterOptions options) : options_(std::move(options)) {}
+
+  std::string_view provider() const override { return options_.codec->provider(); }
+  Result<std::unique_ptr<EventSource>> open(const AdapterCall& call) override;
+
+ private:
+  // The key to send there, or an empty one.
+  Result<ApiKey> key_for(const AdapterCall& call, const std::string& url) const;
+  // The limits of this call; its options no longer have them.
+  Result<HttpTimeouts> take_timeouts(AdapterCall& call) const;
+
+  const HttpAdapterOptions options_;
+};
+
+}  // namespace allm

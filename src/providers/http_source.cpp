@@ -1,0 +1,102 @@
+#include "providers/http_source.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "providers/redact.hpp"
+
+namespace allm {
+
+HttpSource::HttpSource(std::shared_ptr<const Codec> codec, AdapterCall call, ApiKey key, Send send, HttpRequest request,
+                       std::size_t max_event_bytes)
+    : codec_(std::move(codec)),
+      call_(std::move(call)),
+      key_(std::move(key)),
+      max_event_bytes_(max_event_bytes),
+      send_(std::move(send)),
+      transfer_(send_(std::move(request))) {}
+
+Poll HttpSource::poll(const Waker& waker) {
+  while (true) {
+    if (next_ < events_.size()) {
+      Event& event = events_[next_++];
+      if (auto* failed = event.get_if<ErrorEvent>()) failed->error = without_key(failed->error, key_.reveal());
+      return std::move(event);
+    }
+    events_.clear();
+    next_ = 0;
+    if (!transfer_) return Poll::end();
+    HttpTransfer::Progress progress = transfer_->poll(waker, std::move(spare_));
+    if (std::holds_alternative<HttpTransfer::Pending>(progress)) return Poll::pending();
+    if (auto* head = std::get_if<HttpResponseHead>(&progress)) {
+      begin(std::move(*head));
+    } else if (auto* bytes = std::get_if<std::string>(&progress)) {
+      body(std::move(*bytes));
+    } else if (const auto* failure = std::get_if<HttpFailure>(&progress)) {
+      fail(*failure);
+    } else {
+      end();
+    }
+  }
+}
+
+void HttpSource::begin(HttpResponseHead head) {
+  head_ = std::move(head);
+  if (head_.status >= 300 && head_.status < 400) {
+    const std::string* location = find_header(head_.headers, "location");
+    return fail(Error(AdapterError{.reason = AdapterError::Reason::invalid_request,
+                                   .provider = std::string(codec_->provider()),
+                                   .status = head_.status},
+                      "the server redirects" + (location == nullptr ? "" : " to " + redact(*location)) +
+                          "; redirects are not followed, so that a key goes to nobody else: use the final URL"));
+  }
+  if (head_.status >= 300) return;
+  decoder_ = codec_->decoder(call_, head_);
+  decoder_->set_max_event_bytes(max_event_bytes_);
+}
+
+void HttpSource::body(std::string bytes) {
+  if (decoder_) {
+    decoder_->feed(bytes, events_);
+    if (decoder_->done()) {
+      transfer_->let_go();
+      transfer_.reset();
+    }
+  } else {
+    error_body_.append(bytes, 0, kMaxErrorBody - std::min(kMaxErrorBody, error_body_.size()));
+  }
+  spare_ = std::move(bytes);
+}
+
+void HttpSource::end() {
+  if (!decoder_) return end_failure();
+  decoder_->finish(events_);
+  transfer_.reset();
+}
+
+void HttpSource::end_failure() {
+  const Send send = std::exchange(send_, nullptr);
+  if (std::optional<HttpRequest> request = send ? codec_->simpler(call_, head_, error_body_) : std::nullopt) {
+    transfer_ = send(*std::move(request));
+    head_ = {};
+    error_body_.clear();
+    return;
+  }
+  fail(codec_->failure(head_, error_body_));
+}
+
+void HttpSource::fail(const HttpFailure& failure) {
+  if (head_.status >= 400) return fail(codec_->failure(head_, error_body_));
+  AdapterError detail{.reason = AdapterError::Reason::network_error, .provider = std::string(codec_->provider())};
+  if (failure.kind == HttpFailure::Kind::timeout) detail.reason = AdapterError::Reason::timeout;
+  if (failure.kind == HttpFailure::Kind::too_large) detail.reason = AdapterError::Reason::malformed_response;
+  if (head_.status != 0) detail.status = head_.status;
+  fail(Error(std::move(detail), redact(failure.message)));
+}
+
+void HttpSource::fail(Error error) {
+  events_.emplace_back(ErrorEvent{std::move(error)});
+  transfer_.reset();
+}
+
+}  // namespace allm

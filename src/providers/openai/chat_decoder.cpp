@@ -1,0 +1,81 @@
+// Reads what Chat Completions answers, and what the servers that imitate it do.
+#include <utility>
+
+#include "providers/openai/chat_message.hpp"
+#include "providers/openai/chunk_template.hpp"
+#include "providers/openai/decoders.hpp"
+#include "providers/openai/failure.hpp"
+#include "providers/provider_json.hpp"
+
+namespace allm::openai_wire {
+namespace {
+
+class ChatDecoder final : public StreamDecoder {
+ public:
+  explicit ChatDecoder(DecoderContext given)
+      : StreamDecoder(std::move(given)), message_(context().provider, context().quirks, context().id_seed) {}
+
+ private:
+  void take(const SseEvent& event, std::vector<Event>& events) override {
+    if (!context().raw_chunks) {
+      if (const auto text = template_.match(event.data)) return message_.add_text(*text, events);
+      if (read_fast_chunk(event.data, message_.lacks_head(), chunk_)) {
+        start(events);
+        if (message_.add(chunk_, events)) {
+          if (chunk_.is_text()) template_.learn(event.data);
+          return;
+        }
+      }
+    }
+    const std::optional<Json> chunk = read_chunk(event.data, events);
+    if (!chunk) return;
+    begin_chunk(*chunk, events);
+    add(*chunk, event.data, events);
+  }
+
+  void take_whole(const Json& body, std::vector<Event>& events) override {
+    if (find_member(body, "choices") == nullptr) {
+      const FailureReport report = read_failure(body);
+      if (!report.empty()) return fail_inband(body, report, events);
+      return fail(malformed_response(context().provider, context().provider + "'s answer has no choices",
+                                     write_json(body).value_or("")),
+                  events);
+    }
+    begin_chunk(body, events);
+    add(body, {}, events);
+    if (!done()) end(true, events);
+  }
+
+  bool is_whole() const override { return message_.has_finish(); }
+
+  void end(bool marked, std::vector<Event>& events) override {
+    if (!marked && !message_.has_finish()) return fail(truncated_stream(context().provider), events);
+    std::optional<MessageCompleted> completed = message_.complete(events);
+    if (!completed) {
+      return fail(malformed_response(context().provider, context().provider + " sent a tool call without a name", {}),
+                  events);
+    }
+    complete(*std::move(completed), events);
+  }
+
+  void add(const Json& chunk, std::string_view data, std::vector<Event>& events) {
+    if (const auto problem = message_.add(chunk, events)) return fail_malformed(*problem, data, events);
+    if (message_.finish() != "error") return;
+    fail(inband_failure(context().provider,
+                        {.message = context().provider + " ended the message with an error and gave no reason",
+                         .code = "server_error"}),
+         events);
+  }
+
+  ChunkTemplate template_{"content"};
+  FastChunk chunk_;
+  ChatMessage message_;
+};
+
+}  // namespace
+
+std::unique_ptr<BodyDecoder> chat_decoder(DecoderContext context) {
+  return std::make_unique<ChatDecoder>(std::move(context));
+}
+
+}  // namespace allm::openai_wire

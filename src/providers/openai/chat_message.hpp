@@ -1,0 +1,58 @@
+// A message of Chat Completions as it grows, chunk by chunk; a whole answer is one large chunk.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "allm/event.hpp"
+
+#include "providers/openai/fast_reader.hpp"
+#include "providers/openai/openai.hpp"
+#include "providers/openai/tool_slots.hpp"
+
+namespace allm::openai_wire {
+
+// One thread at a time.
+class ChatMessage {
+ public:
+  ChatMessage(const std::string& provider, const OpenAiQuirks& quirks, const std::string& id_seed);
+
+  // Whether id and model of the response are not both known yet.
+  bool lacks_head() const { return id_.empty() || model_.empty(); }
+  // Adds a chunk of the usual kind; false, and nothing happened, if it belongs to a call that has not begun.
+  bool add(const FastChunk& chunk, std::vector<Event>& events);
+  void add_text(std::string_view text, std::vector<Event>& events);
+  // Adds any chunk, streamed or whole. A problem ends the message; its words are returned.
+  std::optional<std::string> add(const Json& chunk, std::vector<Event>& events);
+
+  // Whether the model said that it has finished.
+  bool has_finish() const { return !finish_.empty(); }
+  const std::string& finish() const { return finish_; }
+  // Completes the calls and gives the message; nothing if a call has no name.
+  std::optional<MessageCompleted> complete(std::vector<Event>& events);
+
+ private:
+  void add_head(const Json& chunk);
+  std::optional<std::string> add_delta(const Json& delta, std::vector<Event>& events);
+  void add_content(const Json& content, std::vector<Event>& events);
+  std::optional<std::string> add_calls(const Json& calls, std::vector<Event>& events);
+  void add_reasoning_details(const Json& details);
+  Json provider_state(bool has_calls);
+  void set_finish(MessageCompleted& completed) const;
+
+  std::string provider_;
+  OpenAiQuirks quirks_;
+  std::string id_;
+  std::string model_;
+  std::string text_;
+  std::string reasoning_;
+  std::string refusal_;
+  std::string finish_;
+  std::optional<Usage> usage_;
+  Json reasoning_details_;
+  ToolSlots slots_;
+};
+
+}  // namespace allm::openai_wire

@@ -1,0 +1,92 @@
+#include "providers/openai/chunk_template.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "data/utf8.hpp"
+
+namespace allm::openai_wire {
+namespace {
+
+constexpr int kTolerated = 16;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_plain(char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '\\'; }
+
+// How many bytes at the front are the inside of a string that means what it says. Nothing for any other string.
+std::optional<std::size_t> plain_text(std::string_view rest) {
+  const std::size_t end = rest.find('"');
+  if (end == std::string_view::npos) return std::nullopt;
+  const std::string_view text = rest.substr(0, end);
+  if (!std::ranges::all_of(text, is_plain) || !is_utf8(text)) return std::nullopt;
+  return end;
+}
+
+std::optional<std::size_t> number(std::string_view rest) {
+  std::size_t end = 0;
+  while (end < rest.size() && is_digit(rest[end])) ++end;
+  if (end == 0 || (end > 1 && rest.front() == '0')) return std::nullopt;
+  return end;
+}
+
+}  // namespace
+
+ChunkTemplate::ChunkTemplate(std::string_view key) : key_("\"" + std::string(key) + "\":\"") {}
+
+std::optional<std::string_view> ChunkTemplate::match(std::string_view data) {
+  std::optional<std::string_view> text;
+  for (std::size_t i = 0; i < count_; ++i) {
+    const Piece& piece = pieces_[i];
+    if (!data.starts_with(piece.literal)) return std::nullopt;
+    data.remove_prefix(piece.literal.size());
+    if (piece.hole == Hole::none) break;
+    const std::optional<std::size_t> size = piece.hole == Hole::number ? number(data) : plain_text(data);
+    if (!size) return std::nullopt;
+    if (piece.hole == Hole::text) text = data.substr(0, *size);
+    data.remove_prefix(*size);
+  }
+  if (!text || !data.empty()) return std::nullopt;
+  misses_ = 0;
+  return text;
+}
+
+void ChunkTemplate::learn(std::string_view data) {
+  if (count_ > 0 && ++misses_ < kTolerated) return;
+  misses_ = 0;
+  count_ = 0;
+  // The holes, in the order in which they come.
+  struct Place {
+    std::size_t at;
+    Hole hole;
+  };
+  std::array<Place, 3> places{};
+  std::size_t holes = 0;
+  for (const auto& [key, hole] : {std::pair<std::string_view, Hole>(key_, Hole::text),
+                                  std::pair<std::string_view, Hole>("\"sequence_number\":", Hole::number),
+                                  std::pair<std::string_view, Hole>("\"obfuscation\":\"", Hole::ignored)}) {
+    const std::size_t at = data.find(key);
+    if (at == std::string_view::npos) {
+      if (hole == Hole::text) return;
+      continue;
+    }
+    // A key that comes twice may mean something else in the other place.
+    if (data.find(key, at + key.size()) != std::string_view::npos) return;
+    places[holes++] = {.at = at + key.size(), .hole = hole};
+  }
+  std::sort(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(holes),
+            [](const Place& a, const Place& b) { return a.at < b.at; });
+  std::size_t from = 0;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < holes; ++i) {
+    const auto [at, hole] = places[i];
+    const std::string_view rest = data.substr(at);
+    const std::optional<std::size_t> size = hole == Hole::number ? number(rest) : plain_text(rest);
+    if (!size) return;
+    pieces_[count++] = {.literal = std::string(data.substr(from, at - from)), .hole = hole};
+    from = at + *size;
+  }
+  pieces_[count++] = {.literal = std::string(data.substr(from))};
+  count_ = count;
+}
+
+}  // namespace allm::openai_wire

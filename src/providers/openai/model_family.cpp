@@ -1,0 +1,34 @@
+#include "providers/openai/model_family.hpp"
+
+#include <charconv>
+#include <string>
+
+namespace allm::openai_wire {
+namespace {
+
+// The number after "gpt-": 5 for gpt-5.1-mini, 4 for gpt-4o, 0 for gpt-oss.
+int gpt_generation(std::string_view name) {
+  if (!name.starts_with("gpt-")) return 0;
+  name.remove_prefix(4);
+  int number = 0;
+  const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), number);
+  return problem == std::errc() ? number : 0;
+}
+
+}  // namespace
+
+ModelFamily family_of(std::string_view model) {
+  std::string name(model);
+  for (char& c : name) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  const bool o_series = name.size() >= 2 && name[0] == 'o' && name[1] >= '1' && name[1] <= '9';
+  const bool late_gpt = gpt_generation(name) >= 5;
+  const bool for_chat = name.find("-chat") != std::string::npos;
+  return {.on_responses = o_series || late_gpt,
+          .reasons = (o_series || late_gpt) && !for_chat,
+          .has_verbosity = late_gpt && !for_chat,
+          .completion_tokens = o_series || late_gpt || name.starts_with("gpt-4o") || name.starts_with("gpt-4.1")};
+}
+
+}  // namespace allm::openai_wire

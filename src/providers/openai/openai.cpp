@@ -1,0 +1,88 @@
+#include "providers/openai/openai.hpp"
+
+#include <atomic>
+#include <utility>
+
+#include "providers/failures.hpp"
+#include "providers/openai/decoders.hpp"
+#include "providers/openai/failure.hpp"
+#include "providers/openai/request.hpp"
+
+namespace allm {
+namespace {
+
+using openai_wire::Endpoint;
+
+class OpenAiCodec final : public Codec {
+ public:
+  explicit OpenAiCodec(OpenAiCodecOptions options) : options_(std::move(options)) {}
+
+  std::string_view provider() const override { return options_.provider; }
+
+  Result<HttpRequest> write(const AdapterCall& call) const override {
+    if (openai_wire::model_of(call).empty() && !options_.quirks.model_optional) {
+      return std::unexpected(
+          Error(EngineError{.reason = EngineError::Reason::missing_model, .provider = options_.provider},
+                "no model is named: set EngineOptions::model, Request::model or CallOptions::model"));
+    }
+    const Result<Endpoint> endpoint = openai_wire::endpoint_of(call, options_);
+    if (!endpoint) return std::unexpected(endpoint.error());
+    const auto images = sendable_images(call.request.messages);
+    if (!images) return std::unexpected(images.error());
+    const bool responses = *endpoint == Endpoint::responses;
+    Result<Json> body = responses ? openai_wire::responses_body(call, options_, *images)
+                                  : openai_wire::chat_body(call, options_, *images);
+    if (body && refuses_stream_options_) body->erase("stream_options");
+    if (!body) return std::unexpected(body.error());
+    Result<std::string> text = write_json(*body);
+    if (!text) return std::unexpected(text.error());
+    return HttpRequest{.url = openai_wire::url_of(options_.base_url, responses ? "/responses" : "/chat/completions"),
+                       .headers = headers(),
+                       .body = *std::move(text)};
+  }
+
+  HttpHeader key_header(std::string_view key) const override {
+    if (options_.quirks.api_key_header) return {.name = "api-key", .value = std::string(key)};
+    return {.name = "Authorization", .value = "Bearer " + std::string(key)};
+  }
+
+  std::unique_ptr<BodyDecoder> decoder(const AdapterCall& call, const HttpResponseHead& head) const override {
+    openai_wire::DecoderContext context = openai_wire::context_of(call, head, options_);
+    const bool responses = openai_wire::endpoint_of(call, options_).value_or(Endpoint::chat) == Endpoint::responses;
+    return responses ? openai_wire::responses_decoder(std::move(context))
+                     : openai_wire::chat_decoder(std::move(context));
+  }
+
+  Error failure(const HttpResponseHead& head, std::string_view body) const override {
+    return openai_wire::http_failure(options_.provider, head, body);
+  }
+
+  std::optional<HttpRequest> simpler(const AdapterCall& call, const HttpResponseHead& head,
+                                     std::string_view body) const override {
+    if ((head.status != 400 && head.status != 422) || !contains_word(body, "stream_options")) return std::nullopt;
+    // Remembered, so that later requests go through at once, without usage.
+    refuses_stream_options_ = true;
+    Result<HttpRequest> request = write(call);
+    return request ? std::optional(*std::move(request)) : std::nullopt;
+  }
+
+ private:
+  HttpHeaders headers() const {
+    HttpHeaders headers = {{.name = "Content-Type", .value = "application/json"}};
+    if (options_.organization) headers.push_back({.name = "OpenAI-Organization", .value = *options_.organization});
+    if (options_.project) headers.push_back({.name = "OpenAI-Project", .value = *options_.project});
+    headers.insert(headers.end(), options_.headers.begin(), options_.headers.end());
+    return headers;
+  }
+
+  OpenAiCodecOptions options_;
+  mutable std::atomic<bool> refuses_stream_options_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<const Codec> openai_codec(OpenAiCodecOptions options) {
+  return std::make_shared<OpenAiCodec>(std::move(options));
+}
+
+}  // namespace allm

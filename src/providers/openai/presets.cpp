@@ -1,0 +1,93 @@
+#include "providers/openai/presets.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace allm {
+namespace {
+
+using Quirks = OpenAiQuirks;
+
+// Most servers: chat only, names of models mean nothing, and fields of OpenAI's own are refused or ignored.
+constexpr Quirks kCompatible = {.max_tokens = Quirks::MaxTokens::max_tokens,
+                                .drop_refused = false,
+                                .reasoning_options = Quirks::ReasoningOptions::always,
+                                .prompt_cache = false};
+
+constexpr Quirks ollama() {
+  Quirks quirks = kCompatible;
+  quirks.null_content = false;  // older versions refuse null
+  quirks.parallel_flag = false;
+  return quirks;
+}
+
+constexpr Quirks llamacpp() {
+  Quirks quirks = kCompatible;
+  quirks.model_optional = true;  // one model a process
+  return quirks;
+}
+
+constexpr Quirks lmstudio() {
+  Quirks quirks = kCompatible;
+  quirks.null_content = false;  // content has to be a text
+  quirks.parallel_flag = false;
+  return quirks;
+}
+
+constexpr Quirks groq() {
+  Quirks quirks = kCompatible;
+  quirks.null_content = false;  // content has to be a text on text models
+  return quirks;
+}
+
+constexpr Quirks mistral() {
+  Quirks quirks = kCompatible;
+  quirks.tool_ids = Quirks::ToolIds::nine_alphanumerics;
+  quirks.required_choice = "any";
+  quirks.message_names = false;  // unknown fields are refused with 422
+  quirks.stream_usage = false;   // comes unasked
+  return quirks;
+}
+
+constexpr Quirks deepseek() {
+  Quirks quirks = kCompatible;
+  quirks.echo_reasoning = Quirks::EchoReasoning::with_tool_calls;  // refused without it in thinking mode
+  quirks.parallel_flag = false;
+  return quirks;
+}
+
+constexpr Quirks azure() {
+  Quirks quirks;  // OpenAI's own models
+  quirks.api_key_header = true;
+  quirks.model_optional = true;  // the deployment's URL names it
+  return quirks;
+}
+
+constexpr std::array<OpenAiPreset, 11> kPresets = {{
+    {"ollama", "http://localhost:11434/v1", false, "OLLAMA_API_KEY", ollama()},
+    {"vllm", "http://localhost:8000/v1", false, "VLLM_API_KEY", kCompatible},
+    {"llamacpp", "http://localhost:8080/v1", false, "LLAMACPP_API_KEY", llamacpp()},
+    {"lmstudio", "http://localhost:1234/v1", false, "LMSTUDIO_API_KEY", lmstudio()},
+    {"groq", "https://api.groq.com/openai/v1", true, "GROQ_API_KEY", groq()},
+    {"mistral", "https://api.mistral.ai/v1", true, "MISTRAL_API_KEY", mistral()},
+    {"deepseek", "https://api.deepseek.com", true, "DEEPSEEK_API_KEY", deepseek()},
+    {"openrouter", "https://openrouter.ai/api/v1", true, "OPENROUTER_API_KEY", kCompatible},
+    {"together", "https://api.together.xyz/v1", true, "TOGETHER_API_KEY", kCompatible},
+    {"xai", "https://api.x.ai/v1", true, "XAI_API_KEY", kCompatible},
+    {"azure", "", true, "AZURE_OPENAI_API_KEY", azure()},
+}};
+
+}  // namespace
+
+std::span<const OpenAiPreset> openai_presets() { return kPresets; }
+
+const OpenAiPreset* find_openai_preset(std::string_view name) {
+  const auto found = std::ranges::find(kPresets, name, &OpenAiPreset::name);
+  return found == kPresets.end() ? nullptr : &*found;
+}
+
+OpenAiCodecOptions options_of(const OpenAiPreset& preset) {
+  return {.provider = std::string(preset.name), .base_url = std::string(preset.base_url), .quirks = preset.quirks};
+}
+
+}  // namespace allm

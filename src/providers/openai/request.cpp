@@ -1,0 +1,137 @@
+#include "providers/openai/request.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "providers/call_settings.hpp"
+#include "providers/provider_json.hpp"
+
+namespace allm::openai_wire {
+namespace {
+
+// Neutral names, which become something else on the wire or nothing.
+constexpr std::array<std::string_view, 4> kOwnOptions = {"reasoning_effort", "reasoning_summary", "verbosity",
+                                                         "endpoint"};
+constexpr std::array<std::string_view, 9> kRefusedByReasoning = {"temperature",       "top_p",    "presence_penalty",
+                                                                 "frequency_penalty", "logprobs", "top_logprobs",
+                                                                 "logit_bias",        "n",        "stop"};
+
+bool holds(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+std::string_view host_of(std::string_view url) {
+  const std::size_t scheme = url.find("://");
+  if (scheme != std::string_view::npos) url.remove_prefix(scheme + 3);
+  return url.substr(0, url.find_first_of("/?:"));
+}
+
+bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+
+}  // namespace
+
+Result<Endpoint> endpoint_of(const AdapterCall& call, const OpenAiCodecOptions& options) {
+  Endpoint endpoint = options.endpoint;
+  if (const Json* option = option_of(call, "endpoint")) {
+    if (*option == "auto") {
+      endpoint = Endpoint::automatic;
+    } else if (*option == "chat" || *option == "chat_completions") {
+      endpoint = Endpoint::chat;
+    } else if (*option == "responses") {
+      endpoint = Endpoint::responses;
+    } else {
+      return std::unexpected(validation_error(ValidationError::Reason::invalid_option, {std::string("endpoint")},
+                                              "invalid_value",
+                                              R"(invalid option: endpoint must be "auto", "chat" or "responses")"));
+    }
+  }
+  if (endpoint != Endpoint::automatic) return endpoint;
+  const bool at_openai = host_of(options.base_url) == "api.openai.com";
+  return at_openai && family_of(model_of(call)).on_responses ? Endpoint::responses : Endpoint::chat;
+}
+
+std::string url_of(std::string_view base_url, std::string_view path) {
+  const std::size_t query = std::min(base_url.find('?'), base_url.size());
+  std::string url(base_url.substr(0, query));
+  if (url.ends_with('/')) url.pop_back();
+  url += path;
+  url += base_url.substr(query);
+  return url;
+}
+
+std::string_view model_of(const AdapterCall& call) {
+  if (call.model) return call.model->id;
+  return call.request.model ? std::string_view(call.request.model->id) : std::string_view();
+}
+
+const Json* option_of(const AdapterCall& call, std::string_view name) {
+  if (const Json* option = find_member(call.options, name)) return option;
+  return find_member(call.request.options, name);
+}
+
+void add_raw_options(const AdapterCall& call, const OpenAiQuirks& quirks, const ModelFamily& family,
+                     std::span<const std::string_view> merged, Json& body) {
+  Json settings = provider_settings(call);
+  for (auto& [name, value] : settings.items()) {
+    if (holds(kOwnOptions, name)) continue;
+    if (quirks.drop_refused && family.reasons && holds(kRefusedByReasoning, name)) continue;
+    if (name == "parallel_tool_calls" && (!body.contains("tools") || !quirks.parallel_flag)) continue;
+    if (value.is_null()) {
+      body.erase(name);
+    } else if (holds(merged, name) && value.is_object() && body.contains(name) && body[name].is_object()) {
+      body[name].update(value);
+    } else {
+      body[name] = std::move(value);
+    }
+  }
+}
+
+std::string short_hash(std::string_view text, std::size_t size) {
+  constexpr std::string_view kAlphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  // FNV-1a, and a mixing step between letters, so that more of them than one word holds can be drawn.
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  std::string result;
+  for (std::size_t i = 0; i < size; ++i) {
+    hash ^= hash >> 33U;
+    hash *= 0xff51afd7ed558ccdU;
+    hash ^= hash >> 29U;
+    result += kAlphabet[hash % kAlphabet.size()];
+  }
+  return result;
+}
+
+std::string wire_tool_id(std::string_view id, const OpenAiQuirks& quirks) {
+  constexpr std::size_t kMaxId = 40;
+  constexpr std::size_t kShortId = 9;
+  switch (quirks.tool_ids) {
+    case OpenAiQuirks::ToolIds::nine_alphanumerics:
+      return id.size() == kShortId && std::ranges::all_of(id, is_alphanumeric) ? std::string(id)
+                                                                               : short_hash(id, kShortId);
+    case OpenAiQuirks::ToolIds::up_to_40:
+      break;
+  }
+  return !id.empty() && id.size() <= kMaxId ? std::string(id) : "call_" + short_hash(id, 24);
+}
+
+Result<std::string> arguments_text(const ToolCall& call) {
+  if (call.raw_arguments && call.raw_arguments->find_first_not_of(" \t\r\n") != std::string::npos) {
+    return *call.raw_arguments;
+  }
+  return write_json(call.arguments.is_null() ? Json::object() : call.arguments);
+}
+
+Json parameters_of(const Tool& tool) {
+  if (tool.schema.is_object() && !tool.schema.empty()) return tool.schema;
+  return {{"type", "object"}, {"properties", Json::object()}};
+}
+
+Error image_not_possible(std::string_view provider, Role role) {
+  return Error(AdapterError{.reason = AdapterError::Reason::unsupported_feature, .provider = std::string(provider)},
+               std::string(provider) + " takes images in user messages only, not with the role '" +
+                   std::string(to_string(role)) + "': send the image in a user message");
+}
+
+}  // namespace allm::openai_wire

@@ -1,0 +1,188 @@
+#include "providers/openai/responses_message.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "providers/openai/request.hpp"
+#include "providers/openai/responses_state.hpp"
+#include "providers/openai/usage.hpp"
+#include "providers/provider_json.hpp"
+
+namespace allm::openai_wire {
+namespace {
+
+constexpr std::size_t kMaxItems = 4096;
+
+bool is_call(const Json& item) { return text_member(item, "type") == "function_call"; }
+
+// The texts of an array of parts, joined; only parts of the given type count.
+std::string texts_of(const Json& item, const char* list, std::string_view type, const char* field,
+                     std::string_view separator) {
+  std::string joined;
+  const Json* parts = find_member(item, list);
+  if (parts == nullptr || !parts->is_array()) return joined;
+  for (const Json& part : *parts) {
+    if (text_member(part, "type") != type) continue;
+    if (!joined.empty()) joined += separator;
+    joined += text_member(part, field);
+  }
+  return joined;
+}
+
+}  // namespace
+
+ResponsesMessage::ResponsesMessage(std::string provider, std::string id_seed)
+    : provider_(std::move(provider)), id_seed_(std::move(id_seed)) {}
+
+void ResponsesMessage::add_text(std::string_view delta, std::vector<Event>& events) {
+  if (delta.empty()) return;
+  text_ += delta;
+  events.emplace_back(TextDelta{.delta = std::string(delta)});
+}
+
+bool ResponsesMessage::add_arguments(std::string_view item_id, std::string_view delta, std::vector<Event>& events) {
+  const auto call = std::find_if(calls_.rbegin(), calls_.rend(), [&](const Call& c) { return c.item_id == item_id; });
+  if (call == calls_.rend()) return false;
+  if (delta.empty()) return true;
+  call->arguments += delta;
+  call->shown = call->arguments.size();
+  events.emplace_back(ToolCallDelta{.id = call->id, .arguments_delta = std::string(delta)});
+  return true;
+}
+
+ResponsesMessage::Call& ResponsesMessage::call_of(const Json& item, std::vector<Event>& events) {
+  const std::string_view item_id = text_member(item, "id");
+  const std::string_view call_id = text_member(item, "call_id");
+  const auto known = std::ranges::find_if(calls_, [&](const Call& call) {
+    return (!item_id.empty() && call.item_id == item_id) || (!call_id.empty() && call.id == call_id);
+  });
+  if (known != calls_.end()) return *known;
+  std::string id(call_id);
+  if (id.empty()) id = "call_" + short_hash(id_seed_ + '/' + std::to_string(calls_.size()), 24);
+  Call& call = calls_.emplace_back(Call{.item_id = std::string(item_id), .id = std::move(id)});
+  call.name = text_member(item, "name");
+  events.emplace_back(ToolCallStarted{.id = call.id, .name = call.name});
+  return call;
+}
+
+void ResponsesMessage::set_arguments(Call& call, const Json& item, std::vector<Event>& events) {
+  const Json* arguments = find_member(item, "arguments");
+  if (arguments == nullptr) return;
+  std::string text = arguments->is_string() ? arguments->get<std::string>() : write_json(*arguments).value_or("");
+  if (text.empty()) return;
+  if (call.shown == 0) events.emplace_back(ToolCallDelta{.id = call.id, .arguments_delta = text});
+  call.arguments = std::move(text);
+  call.shown = call.arguments.size();
+}
+
+bool ResponsesMessage::begin_item(const Json& item, std::vector<Event>& events) {
+  if (calls_.size() >= kMaxItems) return false;
+  if (is_call(item)) set_arguments(call_of(item, events), item, events);
+  return true;
+}
+
+bool ResponsesMessage::end_item(std::int64_t index, const Json& item, std::vector<Event>& events) {
+  if (calls_.size() >= kMaxItems || items_.size() >= kMaxItems) return false;
+  if (is_call(item)) set_arguments(call_of(item, events), item, events);
+  items_[index] = item;
+  return true;
+}
+
+void ResponsesMessage::add_head(const Json& response) {
+  if (id_.empty()) id_ = text_member(response, "id");
+  if (model_.empty()) model_ = text_member(response, "model");
+}
+
+Json ResponsesMessage::output_of(const Json& response) const {
+  const Json* output = find_member(response, "output");
+  if (output != nullptr && output->is_array() && !output->empty()) return *output;
+  Json streamed = Json::array();
+  for (const auto& [index, item] : items_) streamed.push_back(item);
+  return streamed;
+}
+
+void ResponsesMessage::settle_text(const Json& output, std::vector<Event>& events) {
+  std::string text;
+  std::string refusal;
+  for (const Json& item : output) {
+    if (text_member(item, "type") != "message") continue;
+    text += item_text(item);
+    refusal += texts_of(item, "content", "refusal", "refusal", "");
+  }
+  if (!refusal.empty()) refusal_ = std::move(refusal);
+  if (text.empty() || text == text_) return;
+  if (text.starts_with(text_)) return add_text(std::string_view(text).substr(text_.size()), events);
+  events.emplace_back(TextCompleted{.text = text});
+  text_ = std::move(text);
+}
+
+void ResponsesMessage::add_reasoning_facts(const Json& output, MessageCompleted& completed) const {
+  std::string summary;
+  std::string text;
+  Json items = Json::array();
+  for (const Json& item : output) {
+    if (text_member(item, "type") != "reasoning") continue;
+    items.push_back(item);
+    const std::string part = texts_of(item, "summary", "summary_text", "text", "\n\n");
+    if (!summary.empty() && !part.empty()) summary += "\n\n";
+    summary += part;
+    text += texts_of(item, "content", "reasoning_text", "text", "");
+  }
+  if (summary.empty()) summary = summary_;
+  if (text.empty()) text = reasoning_;
+  if (!summary.empty()) completed.metadata["reasoning"]["summary"] = std::move(summary);
+  if (!text.empty()) completed.metadata["reasoning"]["text"] = std::move(text);
+  if (!items.empty()) completed.metadata["reasoning_items"] = std::move(items);
+}
+
+void ResponsesMessage::set_finish(const Json& response, MessageCompleted& completed) const {
+  const std::string_view status = text_member(response, "status");
+  if (!refusal_.empty()) {
+    completed.finish_reason = FinishReason::content_filter;
+    completed.raw_finish_reason = status;
+  } else if (status == "completed") {
+    completed.finish_reason = calls_.empty() ? FinishReason::stop : FinishReason::tool_calls;
+  } else if (status == "incomplete") {
+    const Json* details = find_member(response, "incomplete_details");
+    const std::string_view reason = details == nullptr ? std::string_view() : text_member(*details, "reason");
+    completed.finish_reason = reason == "max_output_tokens" ? FinishReason::length
+                              : reason == "content_filter"  ? FinishReason::content_filter
+                                                            : FinishReason::other;
+    completed.raw_finish_reason = reason.empty() ? status : reason;
+  } else if (!status.empty() && status != "in_progress" && status != "queued") {
+    completed.finish_reason = FinishReason::other;
+    completed.raw_finish_reason = status;
+  }
+}
+
+MessageCompleted ResponsesMessage::complete(const Json& response, std::vector<Event>& events) {
+  add_head(response);
+  const Json output = output_of(response);
+  settle_text(output, events);
+  for (const Json& item : output) {
+    if (is_call(item)) set_arguments(call_of(item, events), item, events);
+  }
+  MessageCompleted completed;
+  set_finish(response, completed);
+  for (Call& call : calls_) {
+    ToolCall& whole = completed.message.tool_calls.emplace_back(
+        tool_call_from_text(std::move(call.id), std::move(call.name), std::move(call.arguments)));
+    events.emplace_back(ToolCallCompleted{whole});
+  }
+  completed.message.role = Role::assistant;
+  completed.message.content = std::move(text_);
+  if (refusal_.empty()) {
+    if (Json items = replayable_items(output); !items.is_null()) {
+      completed.message.metadata[provider_] = {{"output", std::move(items)}};
+    }
+  } else {
+    completed.metadata["refusal"] = refusal_;
+  }
+  add_reasoning_facts(output, completed);
+  if (const Json* usage = find_member(response, "usage")) completed.usage = responses_usage(*usage);
+  if (!id_.empty()) completed.id = std::move(id_);
+  if (!model_.empty()) completed.model = std::move(model_);
+  return completed;
+}
+
+}  // namespace allm::openai_wire

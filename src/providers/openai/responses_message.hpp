@@ -1,0 +1,67 @@
+// An answer of the Responses endpoint as it grows, event by event.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "allm/event.hpp"
+
+#include "providers/openai/openai.hpp"
+
+namespace allm::openai_wire {
+
+// One thread at a time.
+class ResponsesMessage {
+ public:
+  ResponsesMessage(std::string provider, std::string id_seed);
+
+  void add_text(std::string_view delta, std::vector<Event>& events);
+  void add_refusal(std::string_view delta) { refusal_ += delta; }
+  void add_summary(std::string_view delta) { summary_ += delta; }
+  void add_reasoning(std::string_view delta) { reasoning_ += delta; }
+  // A piece of arguments, for the call that is the item of that id; false if there is none.
+  bool add_arguments(std::string_view item_id, std::string_view delta, std::vector<Event>& events);
+  // An item that begins, or its final form. False if there are more than any answer has.
+  bool begin_item(const Json& item, std::vector<Event>& events);
+  bool end_item(std::int64_t index, const Json& item, std::vector<Event>& events);
+  // Id and model, from a `response` object.
+  void add_head(const Json& response);
+
+  // The end: `response` is the whole answer, and where it differs from what was streamed it counts.
+  MessageCompleted complete(const Json& response, std::vector<Event>& events);
+
+ private:
+  struct Call {
+    std::string item_id = {};
+    std::string id = {};
+    std::string name = {};
+    std::string arguments = {};
+    std::size_t shown = 0;  // bytes of the arguments that events told of
+  };
+
+  Call& call_of(const Json& item, std::vector<Event>& events);
+  void set_arguments(Call& call, const Json& item, std::vector<Event>& events);
+  // The items of the whole answer, or those that were streamed.
+  Json output_of(const Json& response) const;
+  void settle_text(const Json& output, std::vector<Event>& events);
+  void set_finish(const Json& response, MessageCompleted& completed) const;
+  void add_reasoning_facts(const Json& output, MessageCompleted& completed) const;
+
+  std::string provider_;
+  std::string id_seed_;
+  std::string id_;
+  std::string model_;
+  std::string text_;
+  std::string refusal_;
+  std::string summary_;
+  std::string reasoning_;
+  std::vector<Call> calls_;
+  std::map<std::int64_t, Json> items_;  // final ones, by their place
+};
+
+}  // namespace allm::openai_wire

@@ -1,0 +1,150 @@
+// The body of a request to Responses. Nothing is stored at the provider: what has to come back travels in the messages.
+#include <array>
+#include <utility>
+#include <variant>
+
+#include "providers/openai/request.hpp"
+#include "providers/openai/responses_state.hpp"
+#include "providers/provider_json.hpp"
+
+namespace allm::openai_wire {
+namespace {
+
+Json user_content(const Message& message, std::span<const SendableImage>& images) {
+  if (!has_image(message.content)) return joined_text(message.content);
+  Json parts = Json::array();
+  for (const Part& part : std::get<std::vector<Part>>(message.content)) {
+    if (const auto* text = std::get_if<TextPart>(&part)) {
+      parts.push_back({{"type", "input_text"}, {"text", text->text}});
+    } else if (const auto* image = std::get_if<ImagePart>(&part)) {
+      parts.push_back(
+          {{"type", "input_image"}, {"image_url", images.front().uri()}, {"detail", to_string(image->detail)}});
+      images = images.subspan(1);
+    }
+  }
+  return parts;
+}
+
+Status add_assistant(const Message& message, const OpenAiCodecOptions& options, bool reasons, Json& input) {
+  if (const Json* state = find_member(message.metadata, options.provider); state != nullptr && reasons) {
+    const Json* items = find_member(*state, "output");
+    if (items != nullptr && matches(*items, message)) {
+      input.insert(input.end(), items->begin(), items->end());
+      return {};
+    }
+  }
+  std::string text = joined_text(message.content);
+  if (!text.empty() || message.tool_calls.empty()) input.push_back(text_item(text));
+  for (const ToolCall& call : message.tool_calls) {
+    Result<std::string> arguments = arguments_text(call);
+    if (!arguments) return std::unexpected(arguments.error());
+    input.push_back(call_item(wire_tool_id(call.id, options.quirks), call.name, *arguments));
+  }
+  return {};
+}
+
+Result<Json> input_of(const AdapterCall& call, const OpenAiCodecOptions& options, bool reasons,
+                      std::span<const SendableImage> images) {
+  Json input = Json::array();
+  for (const Message& message : call.request.messages) {
+    if (message.role != Role::user && has_image(message.content)) {
+      return std::unexpected(image_not_possible(options.provider, message.role));
+    }
+    switch (message.role) {
+      case Role::system:
+        input.push_back({{"role", "system"}, {"content", joined_text(message.content)}});
+        break;
+      case Role::user:
+        input.push_back({{"role", "user"}, {"content", user_content(message, images)}});
+        break;
+      case Role::assistant:
+        if (Status added = add_assistant(message, options, reasons, input); !added) {
+          return std::unexpected(added.error());
+        }
+        break;
+      case Role::tool:
+        input.push_back({{"type", "function_call_output"},
+                         {"call_id", wire_tool_id(message.tool_call_id.value_or(""), options.quirks)},
+                         {"output", joined_text(message.content)}});
+        break;
+    }
+  }
+  return input;
+}
+
+void add_tools(const Request& request, Json& body) {
+  if (request.tools.empty()) return;
+  Json tools = Json::array();
+  for (const Tool& tool : request.tools) {
+    Json wire = {{"type", "function"}, {"name", tool.name}};
+    if (!tool.description.empty()) wire["description"] = tool.description;
+    wire["parameters"] = parameters_of(tool);
+    // True is this endpoint's default, and few schemas are fit for it.
+    const Json* strict = find_member(tool.metadata, "strict");
+    wire["strict"] = strict != nullptr && *strict == true;
+    tools.push_back(std::move(wire));
+  }
+  body["tools"] = std::move(tools);
+  if (!request.tool_choice) return;
+  if (request.tool_choice->kind() == ToolChoice::Kind::tool) {
+    body["tool_choice"] = {{"type", "function"}, {"name", request.tool_choice->json()}};
+  } else {
+    body["tool_choice"] = request.tool_choice->json();
+  }
+}
+
+// `text.format` and `text.verbosity`.
+void add_text(const AdapterCall& call, bool has_verbosity, Json& body) {
+  Json text = Json::object();
+  const auto& format = call.request.response_format;
+  if (format && format->kind() != ResponseFormat::Kind::text && format->kind() != ResponseFormat::Kind::invalid) {
+    text["format"] = format->json();
+  }
+  if (const Json* verbosity = option_of(call, "verbosity"); verbosity != nullptr && has_verbosity) {
+    text["verbosity"] = *verbosity;
+  }
+  if (!text.empty()) body["text"] = std::move(text);
+}
+
+void add_reasoning(const AdapterCall& call, Json& body) {
+  Json reasoning = Json::object();
+  if (const Json* effort = option_of(call, "reasoning_effort")) reasoning["effort"] = *effort;
+  if (const Json* summary = option_of(call, "reasoning_summary")) reasoning["summary"] = *summary;
+  if (!reasoning.empty()) body["reasoning"] = std::move(reasoning);
+}
+
+}  // namespace
+
+Result<Json> responses_body(const AdapterCall& call, const OpenAiCodecOptions& options,
+                            std::span<const SendableImage> images) {
+  constexpr std::array<std::string_view, 2> kMerged = {"text", "reasoning"};
+  const Request& request = call.request;
+  const OpenAiQuirks& quirks = options.quirks;
+  const ModelFamily family = family_of(model_of(call));
+  const bool always = quirks.reasoning_options == OpenAiQuirks::ReasoningOptions::always;
+  const bool reasons = family.reasons || always;
+
+  Json body = Json::object();
+  if (!model_of(call).empty()) body["model"] = model_of(call);
+  Result<Json> input = input_of(call, options, reasons, images);
+  if (!input) return input;
+  body["input"] = *std::move(input);
+  add_tools(request, body);
+  if (request.temperature && !(quirks.drop_refused && family.reasons)) body["temperature"] = *request.temperature;
+  if (request.max_tokens) body["max_output_tokens"] = *request.max_tokens;
+  add_text(call, always || family.has_verbosity, body);
+  if (reasons) add_reasoning(call, body);
+  if (request.prompt_cache && quirks.prompt_cache) {
+    if (request.prompt_cache->key) body["prompt_cache_key"] = *request.prompt_cache->key;
+    if (request.prompt_cache->retention == PromptCache::Retention::long_term) body["prompt_cache_retention"] = "24h";
+  }
+  body["store"] = false;
+  if (reasons) body["include"] = Json::array({"reasoning.encrypted_content"});
+  body["stream"] = true;
+  add_raw_options(call, quirks, family, kMerged, body);
+  // No such parameter here, whatever the model.
+  body.erase("stop");
+  return body;
+}
+
+}  // namespace allm::openai_wire

@@ -1,0 +1,107 @@
+#include "providers/openai/tool_slots.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "providers/openai/request.hpp"
+#include "providers/provider_json.hpp"
+
+namespace allm::openai_wire {
+namespace {
+
+constexpr std::size_t kMaxCalls = 1024;
+
+bool is_complete(const std::string& arguments) {
+  const Result<Json> value = parse_json(arguments);
+  return value && value->is_object();
+}
+
+}  // namespace
+
+ToolSlots::ToolSlots(std::string id_seed, std::string provider, bool short_ids)
+    : id_seed_(std::move(id_seed)), provider_(std::move(provider)), short_ids_(short_ids) {}
+
+ToolSlots::Slot* ToolSlots::find_index(std::int64_t index) {
+  // The last one, because some servers use an index again for the next call.
+  const auto found =
+      std::find_if(slots_.rbegin(), slots_.rend(), [&](const Slot& slot) { return slot.index == index; });
+  return found == slots_.rend() ? nullptr : &*found;
+}
+
+ToolSlots::Slot* ToolSlots::find(const CallFragment& fragment) {
+  if (fragment.index) {
+    Slot* slot = find_index(*fragment.index);
+    if (slot == nullptr) return nullptr;
+    if (!fragment.id.empty() && !slot->wire_id.empty()) return slot->wire_id == fragment.id ? slot : nullptr;
+    // A call that is complete and gets a name once more is over; this is the next one, under the same index.
+    const bool begins_anew = !fragment.name.empty() && !slot->name.empty() && is_complete(slot->arguments);
+    return begins_anew ? nullptr : slot;
+  }
+  if (!fragment.id.empty()) {
+    const auto found = std::ranges::find(slots_, fragment.id, &Slot::wire_id);
+    return found == slots_.end() ? nullptr : &*found;
+  }
+  return fragment.name.empty() && !slots_.empty() ? &slots_.back() : nullptr;
+}
+
+bool ToolSlots::add(const CallFragment& fragment, std::vector<Event>& events) {
+  Slot* slot = find(fragment);
+  if (slot == nullptr) {
+    if (slots_.size() >= kMaxCalls) return false;
+    slot = &slots_.emplace_back();
+    slot->index = fragment.index;
+  }
+  if (slot->wire_id.empty()) slot->wire_id = fragment.id;
+  if (slot->name.empty()) slot->name = fragment.name;
+  if (!fragment.extra.is_null()) slot->extra = fragment.extra;
+  slot->arguments += fragment.arguments;
+  show(*slot, events);
+  return true;
+}
+
+bool ToolSlots::extend(std::int64_t index, std::string_view arguments, std::vector<Event>& events) {
+  Slot* slot = find_index(index);
+  if (slot == nullptr || !slot->started) return false;
+  if (arguments.empty()) return true;
+  slot->arguments += arguments;
+  slot->shown = slot->arguments.size();
+  events.emplace_back(ToolCallDelta{.id = slot->id, .arguments_delta = std::string(arguments)});
+  return true;
+}
+
+std::string ToolSlots::unique_id(std::string_view wire_id) const {
+  std::string id(wire_id);
+  for (std::size_t attempt = 0; id.empty() || std::ranges::find(slots_, id, &Slot::id) != slots_.end(); ++attempt) {
+    const std::string source =
+        id_seed_ + '/' + std::to_string(slots_.size()) + '/' + std::to_string(attempt) + '/' + std::string(wire_id);
+    id = short_ids_ ? short_hash(source, 9) : "call_" + short_hash(source, 24);
+  }
+  return id;
+}
+
+void ToolSlots::show(Slot& slot, std::vector<Event>& events) const {
+  if (!slot.started) {
+    // Fragments that come before the name are held.
+    if (slot.name.empty()) return;
+    slot.started = true;
+    slot.id = unique_id(slot.wire_id);
+    events.emplace_back(ToolCallStarted{.id = slot.id, .name = slot.name});
+  }
+  if (slot.shown == slot.arguments.size()) return;
+  events.emplace_back(ToolCallDelta{.id = slot.id, .arguments_delta = slot.arguments.substr(slot.shown)});
+  slot.shown = slot.arguments.size();
+}
+
+std::optional<std::vector<ToolCall>> ToolSlots::complete(std::vector<Event>& events) {
+  std::vector<ToolCall> calls;
+  if (std::ranges::any_of(slots_, [](const Slot& slot) { return !slot.started; })) return std::nullopt;
+  for (Slot& slot : slots_) {
+    ToolCall& call = calls.emplace_back(tool_call_from_text(slot.id, std::move(slot.name), std::move(slot.arguments)));
+    if (!slot.extra.is_null()) call.metadata[provider_] = {{"extra_content", std::move(slot.extra)}};
+    events.emplace_back(ToolCallCompleted{call});
+  }
+  slots_.clear();
+  return calls;
+}
+
+}  // namespace allm::openai_wire

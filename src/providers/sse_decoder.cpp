@@ -1,0 +1,71 @@
+#include "providers/sse_decoder.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "providers/failures.hpp"
+#include "providers/provider_json.hpp"
+
+namespace allm {
+
+SseDecoder::SseDecoder(std::string_view provider, bool include_raw_chunks)
+    : provider_(provider), include_raw_chunks_(include_raw_chunks) {}
+
+void SseDecoder::feed(std::string_view bytes, std::vector<Event>& events) {
+  if (done_) return;
+  // Cut where the limit is, so that it does not depend on the split which events are still seen.
+  const bool too_long = bytes.size() > kMaxBodyBytes - received_;
+  if (too_long) bytes = bytes.substr(0, kMaxBodyBytes - received_);
+  received_ += bytes.size();
+  parser_.feed(bytes);
+  while (!done_) {
+    const std::optional<SseEvent> event = parser_.next();
+    if (!event) break;
+    take(*event, events);
+  }
+  check_size(events);
+  if (too_long && !done_) fail_malformed("the response is larger than 256 MiB; it was cut off", {}, events);
+}
+
+void SseDecoder::finish(std::vector<Event>& events) {
+  while (!done_) {
+    const std::optional<SseEvent> event = parser_.finish();
+    if (!event) break;
+    take(*event, events);
+  }
+  check_size(events);
+  if (!done_) end(parser_.stray(), events);
+}
+
+void SseDecoder::check_size(std::vector<Event>& events) {
+  if (!done_ && parser_.too_large()) fail_malformed(too_large_event(parser_.limits().max_event_bytes), {}, events);
+}
+
+void SseDecoder::take(const SseEvent& event, std::vector<Event>& events) {
+  ++event_index_;
+  if (event.data.empty() || event.data == "[DONE]") return;
+  if (!include_raw_chunks_ && take_common(event.data, events)) return;
+  const std::optional<Json> chunk = parse_provider_json(event.data);
+  if (!chunk || !chunk->is_object()) return fail_malformed("an event is no JSON object", event.data, events);
+  if (include_raw_chunks_) events.emplace_back(RawChunk{*chunk});
+  take_chunk(event.event, *chunk, events);
+}
+
+void SseDecoder::complete(MessageCompleted message, std::vector<Event>& events) {
+  done_ = true;
+  events.emplace_back(std::move(message));
+}
+
+void SseDecoder::fail(Error error, std::vector<Event>& events) {
+  before_error(events);
+  done_ = true;
+  events.emplace_back(ErrorEvent{std::move(error)});
+}
+
+void SseDecoder::fail_malformed(std::string_view problem, std::string_view payload, std::vector<Event>& events) {
+  fail(malformed_event(provider_, std::string(provider_) + "'s stream is broken: " + std::string(problem), payload,
+                       event_index_ < 0 ? std::nullopt : std::optional(event_index_)),
+       events);
+}
+
+}  // namespace allm

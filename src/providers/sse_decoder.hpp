@@ -1,0 +1,58 @@
+// Reads a response that is a stream of server-sent events with JSON in them. What an event means is the provider's;
+// here is what all of them share: limits, broken events, and that the terminal event is the last one. One thread at a
+// time.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "http/sse_parser.hpp"
+#include "providers/codec.hpp"
+
+namespace allm {
+
+// Bytes of one response body. An answer of that size is no answer; it bounds what a hostile server costs.
+inline constexpr std::size_t kMaxBodyBytes = 256U << 20U;
+
+class SseDecoder : public BodyDecoder {
+ public:
+  void feed(std::string_view bytes, std::vector<Event>& events) final;
+  void finish(std::vector<Event>& events) final;
+  bool done() const final { return done_; }
+  void set_max_event_bytes(std::size_t bytes) final { parser_.set_max_event_bytes(bytes); }
+
+ protected:
+  // `provider` must outlive the decoder.
+  SseDecoder(std::string_view provider, bool include_raw_chunks);
+
+  // Takes the common events without making values of them. False, and nothing done, for every other one. At least
+  // kSsePadding readable bytes follow the data.
+  virtual bool take_common(std::string_view data, std::vector<Event>& events) = 0;
+  virtual void take_chunk(std::string_view name, const Json& chunk, std::vector<Event>& events) = 0;
+  // The body is over without a terminal event. `stray` is what was no event, within limits. Gives the terminal event.
+  virtual void end(std::string_view stray, std::vector<Event>& events) = 0;
+  // Called before an error is given.
+  virtual void before_error(std::vector<Event>& /*events*/) {}
+
+  void complete(MessageCompleted message, std::vector<Event>& events);
+  void fail(Error error, std::vector<Event>& events);
+  // The event just taken makes no sense.
+  void fail_malformed(std::string_view problem, std::string_view payload, std::vector<Event>& events);
+  std::string_view provider() const { return provider_; }
+  bool include_raw_chunks() const { return include_raw_chunks_; }
+
+ private:
+  void take(const SseEvent& event, std::vector<Event>& events);
+  void check_size(std::vector<Event>& events);
+
+  std::string_view provider_;
+  bool include_raw_chunks_;
+  bool done_ = false;
+  std::size_t received_ = 0;
+  std::int64_t event_index_ = -1;
+  SseParser parser_;
+};
+
+}  // namespace allm

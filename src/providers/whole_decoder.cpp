@@ -1,0 +1,37 @@
+#include "providers/whole_decoder.hpp"
+
+#include <optional>
+
+#include "providers/failures.hpp"
+#include "providers/provider_json.hpp"
+#include "providers/sse_decoder.hpp"
+
+namespace allm {
+
+WholeDecoder::WholeDecoder(std::string_view provider, bool include_raw_chunks)
+    : provider_(provider), include_raw_chunks_(include_raw_chunks) {}
+
+void WholeDecoder::feed(std::string_view bytes, std::vector<Event>& events) {
+  if (done_) return;
+  if (bytes.size() > kMaxBodyBytes - body_.size()) {
+    body_ = {};
+    return fail("is larger than 256 MiB; it was not read", {}, events);
+  }
+  body_ += bytes;
+}
+
+void WholeDecoder::finish(std::vector<Event>& events) {
+  if (done_) return;
+  const std::optional<Json> document = parse_provider_json(body_);
+  if (!document || !document->is_structured()) return fail("is no JSON object", body_, events);
+  done_ = true;
+  take_document(*document, events);
+}
+
+void WholeDecoder::fail(std::string_view problem, std::string_view payload, std::vector<Event>& events) {
+  done_ = true;
+  events.emplace_back(ErrorEvent{
+      malformed_response(provider_, std::string(provider_) + "'s response " + std::string(problem), payload)});
+}
+
+}  // namespace allm

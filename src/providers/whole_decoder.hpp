@@ -1,0 +1,37 @@
+// Reads a response that is one JSON document: kept until it is complete, then read at once. One thread at a time.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "providers/codec.hpp"
+
+namespace allm {
+
+class WholeDecoder : public BodyDecoder {
+ public:
+  void feed(std::string_view bytes, std::vector<Event>& events) final;
+  void finish(std::vector<Event>& events) final;
+  bool done() const final { return done_; }
+
+ protected:
+  // `provider` must outlive the decoder.
+  WholeDecoder(std::string_view provider, bool include_raw_chunks);
+
+  // The events of the document, an object or an array, up to the terminal one.
+  virtual void take_document(const Json& document, std::vector<Event>& events) = 0;
+
+  std::string_view provider() const { return provider_; }
+  bool include_raw_chunks() const { return include_raw_chunks_; }
+
+ private:
+  void fail(std::string_view problem, std::string_view payload, std::vector<Event>& events);
+
+  std::string_view provider_;
+  bool include_raw_chunks_;
+  bool done_ = false;
+  std::string body_;
+};
+
+}  // namespace allm

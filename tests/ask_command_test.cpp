@@ -1,0 +1,82 @@
+// `allm ask` as people run it: the command itself, a server on loopback TLS, pipes.
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <sys/wait.h>
+
+#include <gtest/gtest.h>
+
+#include "tests/chat_server.hpp"
+
+#ifdef ALLM_COMMAND
+
+namespace allm {
+namespace {
+
+using testing::HttpServer;
+using testing::Reply;
+using testing::ServedRequest;
+
+struct Ran {
+  int status = -1;
+  std::string output;  // both of its outputs
+};
+
+Ran run(const std::string& before, const std::string& arguments) {
+  const std::string line = before + " " + ALLM_COMMAND + " ask " + arguments + " 2>&1";
+  std::FILE* const pipe = popen(line.c_str(), "r");
+  Ran ran;
+  std::array<char, 4096> buffer{};
+  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
+    ran.output.append(buffer.data(), count);
+  }
+  const int status = pclose(pipe);
+  ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  testing::note_produced(ran.output);
+  return ran;
+}
+
+std::string environment(const HttpServer& server) {
+  return "env CURL_CA_BUNDLE=" + server.ca_file() + " OPENAI_API_KEY=" + testing::chat_key();
+}
+
+TEST(Ask, StreamsAnAnswer) {
+  const HttpServer server([](const ServedRequest& request, Reply& reply) {
+    const Json body = Json::parse(request.body);
+    const bool right = body["messages"] == Json({{{"role", "system"}, {"content", "Be brief."}},
+                                                 {{"role", "user"}, {"content", "hi\n\nfrom a pipe"}}}) &&
+                       request.header("authorization") == std::string("Bearer ") + testing::chat_key();
+    right ? testing::say_hello(reply) : reply.send(400, "application/json", R"({"error":{"message":"bad"}})");
+  });
+  const Ran ran = run("printf 'from a pipe\\n' | " + environment(server),
+                      "--model openai:m --base-url " + server.url() + "/v1 --system 'Be brief.' hi");
+  EXPECT_EQ(ran.output, "Hello wörld\n");
+  EXPECT_EQ(ran.status, 0);
+}
+
+TEST(Ask, SaysWhatWentWrong) {
+  const HttpServer server([](const ServedRequest&, Reply& reply) {
+    reply.send(401, "application/json",
+               std::string(R"({"error":{"message":"Incorrect API key provided: )") + testing::chat_key() + R"("}})");
+  });
+  const Ran ran = run(environment(server), "-m openai@" + server.url() + "/v1:m hi </dev/null");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_NE(ran.output.find("allm ask: "), std::string::npos) << ran.output;
+  EXPECT_NE(ran.output.find("Incorrect API key"), std::string::npos) << ran.output;
+}
+
+TEST(Ask, NeedsAQuestionAndAModelThatExists) {
+  EXPECT_EQ(run("", "-m openai:m </dev/null").status, 2);
+  const Ran unknown = run("", "-m nobody:m hi </dev/null");
+  EXPECT_EQ(unknown.status, 1);
+  EXPECT_NE(unknown.output.find("where is 'nobody'?"), std::string::npos) << unknown.output;
+  const Ran no_key = run("env -u OPENAI_API_KEY", "-m openai:m hi </dev/null");
+  EXPECT_EQ(no_key.status, 1);
+  EXPECT_NE(no_key.output.find("OPENAI_API_KEY"), std::string::npos) << no_key.output;
+}
+
+}  // namespace
+}  // namespace allm
+
+#endif

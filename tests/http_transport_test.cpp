@@ -1,0 +1,292 @@
+// The transport and the adapters over it, against a real server on loopback TLS.
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "data/base64.hpp"
+#include "tests/chat_server.hpp"
+
+namespace allm {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::ask;
+using testing::chat_key;
+using testing::engine_at;
+using testing::error_of;
+using testing::expect_hello;
+using testing::Gate;
+using testing::hello;
+using testing::HttpServer;
+using testing::kStream;
+using testing::quick_retries;
+using testing::Reply;
+using testing::say_hello;
+using testing::ServedRequest;
+
+// A value that the server's thread leaves for the test.
+template <class T>
+class Kept {
+ public:
+  void set(T value) {
+    const std::lock_guard lock(mutex_);
+    value_ = std::move(value);
+  }
+  T get() const {
+    const std::lock_guard lock(mutex_);
+    return value_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  T value_;
+};
+
+TEST(HttpTransport, StreamsAnAnswer) {
+  Kept<ServedRequest> seen;
+  const HttpServer server([&](const ServedRequest& request, Reply& reply) {
+    seen.set(request);
+    say_hello(reply);
+  });
+  expect_hello(ask(engine_at(server)));
+  EXPECT_EQ(seen.get().target, "/v1/chat/completions");
+  EXPECT_EQ(seen.get().header("authorization"), std::string("Bearer ") + chat_key());
+}
+
+TEST(HttpTransport, UsesItsConnectionAgain) {
+  const HttpServer server([](const ServedRequest&, Reply& reply) { say_hello(reply); });
+  const Engine engine = engine_at(server);
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(ask(engine).has_value());
+  EXPECT_EQ(server.connections(), 1U);
+}
+
+TEST(HttpTransport, TakesBytesOneAtATime) {
+  const HttpServer server([](const ServedRequest&, Reply& reply) {
+    reply.begin(200, kStream);
+    for (const char& byte : hello()) reply.chunk({&byte, 1});
+    reply.end();
+  });
+  expect_hello(ask(engine_at(server)));
+}
+
+TEST(HttpTransport, SilenceBeforeTheAnswerIsATimeout) {
+  Gate over;
+  const HttpServer server([&](const ServedRequest&, Reply&) { over.wait(); });
+  const auto response = ask(engine_at(server, {.first_byte_timeout = milliseconds(50)}));
+  over.open();
+  EXPECT_EQ(error_of(response).reason(), "timeout");
+  EXPECT_EQ(error_of(response).message(), "the server did not answer within 0.05 s");
+}
+
+TEST(HttpTransport, SilenceWithinTheAnswerIsATimeout) {
+  Gate over;
+  const HttpServer server([&](const ServedRequest&, Reply& reply) {
+    reply.begin(200, kStream);
+    reply.chunk(std::string_view(hello()).substr(0, hello().size() / 2));
+    over.wait();
+  });
+  const auto response = ask(engine_at(server, {.stream_timeout = milliseconds(50)}));
+  over.open();
+  EXPECT_EQ(error_of(response).reason(), "timeout");
+  EXPECT_EQ(error_of(response).message(), "the server sent nothing for 0.05 s");
+}
+
+TEST(HttpTransport, TheWholeRequestHasALimitToo) {
+  Gate over;
+  const HttpServer server([&](const ServedRequest&, Reply& reply) {
+    reply.begin(200, kStream);
+    while (!over.is_open() && !reply.gone()) {
+      reply.chunk(": still here\n\n");
+      std::this_thread::sleep_for(milliseconds(5));
+    }
+  });
+  const auto response = ask(engine_at(server, {.request_timeout = milliseconds(100)}));
+  over.open();
+  EXPECT_EQ(error_of(response).message(), "the request took longer than 0.1 s");
+}
+
+TEST(HttpTransport, ACallCanSetTheLimits) {
+  Gate over;
+  Kept<ServedRequest> seen;
+  const HttpServer server([&](const ServedRequest& request, Reply&) {
+    seen.set(request);
+    over.wait();
+  });
+  const Engine engine = engine_at(server);
+  const auto response = ask(engine, {.params = {{"receive_timeout", 50}, {"stream_timeout", 70}, {"top_p", 0.5}}});
+  over.open();
+  EXPECT_EQ(error_of(response).message(), "the server did not answer within 0.05 s");
+  EXPECT_EQ(seen.get().body.find("timeout"), std::string::npos) << "it is no business of the server's";
+  EXPECT_NE(seen.get().body.find("top_p"), std::string::npos);
+  EXPECT_EQ(error_of(ask(engine, {.params = {{"stream_timeout", "soon"}}})).message(),
+            "invalid option: stream_timeout must be a number of milliseconds, at least 1");
+}
+
+TEST(HttpTransport, TheRunHasALimitToo) {
+  Gate over;
+  const HttpServer server([&](const ServedRequest&, Reply& reply) {
+    reply.begin(200, kStream);
+    reply.chunk(std::string_view(hello()).substr(0, hello().size() / 2));
+    over.wait();
+  });
+  const auto response = ask(engine_at(server), {.run_timeout = milliseconds(100)});
+  over.open();
+  EXPECT_EQ(error_of(response).reason(), "timeout");
+  EXPECT_EQ(error_of(response).message(), "the run took longer than its run_timeout of 100 ms");
+}
+
+TEST(HttpTransport, AWaitBeyondTheRunsLimitIsNotBegun) {
+  std::atomic<int> calls = 0;
+  const HttpServer server([&](const ServedRequest&, Reply& reply) {
+    ++calls;
+    reply.send(429, "application/json", R"({"error":{"message":"slow down"}})", {{"Retry-After", "3600"}});
+  });
+  const Error error = error_of(ask(engine_at(server, {}, quick_retries()), {.run_timeout = std::chrono::seconds(60)}));
+  EXPECT_EQ(error.reason(), "rate_limited");
+  EXPECT_EQ(error.get_if<AdapterError>()->retry_after_ms, 3'600'000);
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(HttpTransport, EveryFormOfRetryAfterIsUnderstood) {
+  struct Form {
+    std::vector<std::pair<std::string, std::string>> headers;
+    std::int64_t milliseconds;
+  };
+  const std::vector<Form> forms = {
+      {{{"Retry-After", "7"}}, 7'000},
+      {{{"Retry-After", "0.25"}}, 250},
+      {{{"Date", "Mon, 16 Nov 2026 05:00:00 GMT"}, {"Retry-After", "Mon, 16 Nov 2026 05:00:09 GMT"}}, 9'000},
+      {{{"Retry-After", "7"}, {"retry-after-ms", "30"}}, 30},
+  };
+  for (const Form& form : forms) {
+    SCOPED_TRACE(form.headers.back().second);
+    const HttpServer server([&](const ServedRequest&, Reply& reply) {
+      reply.send(429, "application/json", R"({"error":{"message":"slow down"}})", form.headers);
+    });
+    EXPECT_EQ(error_of(ask(engine_at(server))).get_if<AdapterError>()->retry_after_ms, form.milliseconds);
+  }
+}
+
+TEST(HttpTransport, AskedToWaitItWaitsAndSucceeds) {
+  std::atomic<int> calls = 0;
+  const HttpServer server([&](const ServedRequest&, Reply& reply) {
+    if (++calls > 1) return say_hello(reply);
+    reply.send(429, "application/json", R"({"error":{"message":"slow down"}})", {{"retry-after-ms", "5"}});
+  });
+  expect_hello(ask(engine_at(server, {}, quick_retries())));
+  EXPECT_EQ(calls, 2);
+}
+
+TEST(HttpTransport, AServerWithoutStreamOptionsIsAskedWithoutThem) {
+  std::atomic<int> refused = 0;
+  const HttpServer server([&](const ServedRequest& request, Reply& reply) {
+    if (request.body.find("stream_options") == std::string::npos) return say_hello(reply);
+    ++refused;
+    reply.send(400, "application/json", R"({"error":{"message":"Unknown field: stream_options"}})");
+  });
+  const Engine engine = engine_at(server);
+  expect_hello(ask(engine));
+  expect_hello(ask(engine));
+  EXPECT_EQ(refused, 1) << "it is remembered";
+}
+
+TEST(HttpTransport, CompressedAnswersAreRead) {
+  // printf 'data: {"choices":[{"delta":{"content":"zip"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n' | gzip -n
+  const std::string packed = *base64_decode(
+      "H4sIAAAAAAAAA0tJLEm0UqhWSs7Iz0xOLVayiq5WSknNKUlUsgIK5ueVpOaVKFkpVWUWKNXqKKVl5mUWZ8QXpSYW5+"
+      "cBhYtL8oHisbVcXClgc6Jd/P1cY7m4ACo/m55WAAAA");
+  Kept<ServedRequest> seen;
+  const HttpServer server([&](const ServedRequest& request, Reply& reply) {
+    seen.set(request);
+    reply.send(200, kStream, packed, {{"Content-Encoding", "gzip"}});
+  });
+  const auto response = ask(engine_at(server));
+  ASSERT_TRUE(response.has_value()) << response.error().message();
+  EXPECT_EQ(response->text(), "zip");
+  EXPECT_NE(seen.get().header("accept-encoding").find("gzip"), std::string::npos);
+}
+
+TEST(HttpTransport, AProxyIsUsedIfOneIsNamed) {
+  Kept<ServedRequest> seen;
+  const HttpServer proxy(
+      [&](const ServedRequest& request, Reply& reply) {
+        seen.set(request);
+        reply.send(502, "text/plain", "no");
+      },
+      {.tls = false});
+  const HttpServer server([](const ServedRequest&, Reply& reply) { say_hello(reply); });
+  const Error error = error_of(ask(engine_at(server, {.proxy = proxy.url()})));
+  EXPECT_EQ(error.reason(), "network_error") << error.message();
+  EXPECT_EQ(seen.get().target, "localhost:" + std::to_string(server.port()));
+  EXPECT_EQ(seen.get().header("authorization"), "") << "the key is not the proxy's business";
+}
+
+TEST(HttpTransport, ServerErrorsAreTriedAgain) {
+  std::atomic<int> calls = 0;
+  const HttpServer server([&](const ServedRequest&, Reply& reply) {
+    if (++calls < 3) return reply.send(500, "application/json", R"({"error":{"message":"oops"}})");
+    say_hello(reply);
+  });
+  const auto response = ask(engine_at(server, {}, quick_retries()));
+  ASSERT_TRUE(response.has_value()) << response.error().message();
+  EXPECT_EQ(calls, 3);
+}
+
+TEST(HttpTransport, HopelessErrorsAreNotTriedAgain) {
+  std::atomic<int> calls = 0;
+  const HttpServer server([&](const ServedRequest&, Reply& reply) {
+    ++calls;
+    reply.send(429, "application/json", R"({"error":{"message":"pay","code":"insufficient_quota"}})");
+  });
+  EXPECT_EQ(error_of(ask(engine_at(server, {}, quick_retries()))).reason(), "rate_limited");
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(HttpTransport, ADroppedStreamEndsTheExchange) {
+  Gate gone;
+  const HttpServer server([&](const ServedRequest&, Reply& reply) {
+    reply.begin(200, kStream);
+    reply.chunk(std::string_view(hello()).substr(0, hello().size() / 2));
+    testing::eventually([&] { return reply.gone(); }, "the client's going");
+    gone.open();
+  });
+  const Engine engine = engine_at(server);
+  EventStream events = stream_generate(engine, {.messages = {user("hi")}});
+  ASSERT_TRUE(events.next().has_value());
+  events.drop();
+  gone.wait();
+}
+
+TEST(HttpTransport, ASlowConsumerSlowsTheServer) {
+  constexpr std::size_t kPieces = 64;
+  const std::string piece =
+      "data: {\"choices\":[{\"delta\":{\"content\":\"" + std::string(1U << 18U, 'y') + "\"}}]}\n\n";
+  std::atomic<std::size_t> written = 0;
+  const HttpServer server([&](const ServedRequest&, Reply& reply) {
+    reply.begin(200, kStream);
+    for (std::size_t i = 0; i < kPieces && !reply.gone(); ++i, ++written) reply.chunk(piece);
+    reply.chunk(hello());
+    reply.end();
+  });
+  const Engine engine = engine_at(server);
+  EventStream events = stream_generate(engine, {.messages = {user("hi")}});
+  ASSERT_TRUE(events.next().has_value());
+  std::this_thread::sleep_for(milliseconds(100));
+  EXPECT_LT(written, kPieces) << "sixteen megabytes were taken that nobody asked for";
+  std::size_t bytes = 0;
+  for (const Event& event : events) {
+    if (const auto* delta = event.get_if<TextDelta>()) bytes += delta->delta.size();
+  }
+  EXPECT_GE(bytes, kPieces << 18U);
+}
+
+}  // namespace
+}  // namespace allm

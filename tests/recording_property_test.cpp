@@ -1,0 +1,107 @@
+// parse(write(e)) == e for random events of every kind that a model gives; and what is redacted once stays so.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "allm/serialize.hpp"
+
+#include "providers/recording/event_json.hpp"
+#include "providers/recording/exchange.hpp"
+#include "providers/recording/redact_json.hpp"
+#include "providers/redact.hpp"
+#include "tests/generators.hpp"
+
+namespace allm {
+namespace {
+
+Event random_event(gen::Random& random, bool error = true) {
+  const auto maybe_text = [&] { return random.maybe([&] { return random.text(); }); };
+  switch (random.below(error ? 9 : 8)) {
+    case 0:
+      return MessageStarted{random.message()};
+    case 1:
+      return TextDelta{maybe_text(), random.text()};
+    case 2:
+      return TextCompleted{maybe_text(), random.text()};
+    case 3:
+      return ToolCallStarted{random.text(), random.text()};
+    case 4:
+      return ToolCallDelta{random.text(), random.text()};
+    case 5:
+      return ToolCallCompleted{random.tool_call()};
+    case 6:
+      return MessageCompleted{.message = random.message(),
+                              .finish_reason = random.maybe([&] { return random.any_of(FinishReason::other); }),
+                              .usage = random.maybe([&] { return random.usage(); }),
+                              .request_id = maybe_text(),
+                              .id = maybe_text(),
+                              .model = maybe_text(),
+                              .raw_finish_reason = maybe_text(),
+                              .metadata = random.object(2)};
+    case 7:
+      return RawChunk{random.json()};
+    default:
+      return ErrorEvent{random.error()};
+  }
+}
+
+RC_GTEST_PROP(Recording, EventsSurviveJson, (const gen::Source& source)) {
+  gen::Random random(source);
+  const Event event = random_event(random);
+  const Result<Json> json = event_to_json(event);
+  RC_ASSERT(json.has_value());
+  const Result<Event> read = event_from_json(*parse_json(*write_json(*json)));
+  if (!read) RC_FAIL(read.error().message() + "\n" + json->dump());
+  RC_ASSERT(*read == event);
+}
+
+RC_GTEST_PROP(Recording, ExchangesSurvive, (const gen::Source& source)) {
+  gen::Random random(source);
+  AdapterCall call{.request = random.request(), .model = random.maybe([&] { return random.model(); })};
+  call.options = random.object(2);
+  const std::vector<Event> events = random.list([&] { return random_event(random, false); });
+  const Result<std::string> line = write_exchange("p", call, events, Exchange::End::dropped);
+  RC_ASSERT(line.has_value());
+  RC_ASSERT(line->find('\n') == std::string::npos);
+  const Result<Exchange> read = read_exchange(*line);
+  if (!read) RC_FAIL(read.error().message() + "\n" + *line);
+  RC_ASSERT(read->events == events);
+  RC_ASSERT(json_equal(read->request, request_form(call)));
+}
+
+// Text in which secrets begin, end and touch.
+std::string secretive(gen::Random& random) {
+  static const std::vector<std::string> parts = {"sk-",    "abcdef", "01234567", "AIza", "[REDACTED]", " ",
+                                                 "ya29.x", "-",      "org-",     "k",    "s",          "_1"};
+  std::string text;
+  for (std::size_t left = random.below(10); left > 0; --left) text += random.pick(parts);
+  return text;
+}
+
+RC_GTEST_PROP(Recording, RedactingTwiceChangesNothing, (const gen::Source& source)) {
+  gen::Random random(source);
+  const std::string once = redact(secretive(random), "01234567");
+  RC_ASSERT(redact(once, "01234567") == once);
+}
+
+// A replayed message is sent back in the next request: it must be what was recorded there.
+RC_GTEST_PROP(Recording, RedactedPiecesAreTheRedactedText, (const gen::Source& source)) {
+  gen::Random random(source);
+  std::vector<std::string> pieces(random.below(6));
+  std::vector<std::string*> pointers;
+  std::string text;
+  for (std::string& piece : pieces) {
+    piece = secretive(random);
+    text += piece;
+    pointers.push_back(&piece);
+  }
+  redact_pieces(pointers, "01234567");
+  std::string joined;
+  for (const std::string& piece : pieces) joined += piece;
+  RC_ASSERT(joined == redact(text, "01234567"));
+}
+
+}  // namespace
+}  // namespace allm
