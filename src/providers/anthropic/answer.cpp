@@ -11,12 +11,15 @@
 namespace allm {
 namespace {
 
-// Real answers have a few dozen at the most; each costs a copy of the text.
+// Real answers have a few dozen at the most.
 constexpr std::size_t kMaxBlocks = 4096;
+// A call after a text tells of the whole text so far. So many bytes may be told again and again.
+constexpr std::size_t kMaxRepeated = 64U << 20U;
 
 constexpr std::string_view kUnknownBlock = "it belongs to a content block that is not open";
 constexpr std::string_view kWrongDelta = "it does not fit the type of its content block";
 constexpr std::string_view kTooManyBlocks = "the message has more than 4096 content blocks";
+constexpr std::string_view kTooManyTexts = "calls interrupt the message's text too often";
 
 struct Ending {
   std::string_view word;
@@ -77,6 +80,7 @@ std::string_view AnthropicAnswer::start_block(std::int64_t index, const Json& bl
     added.call.name = text_member(block, "name");
     added.kind = !answer_tool_.empty() && added.call.name == answer_tool_ ? Kind::answer : Kind::call;
     if (added.kind == Kind::answer) return {};
+    if (repeated_ > kMaxRepeated) return kTooManyTexts;
     complete_text(events);
     events.emplace_back(ToolCallStarted{added.call.id, added.call.name});
   }
@@ -176,7 +180,9 @@ std::string AnthropicAnswer::text() const {
 
 void AnthropicAnswer::complete_text(std::vector<Event>& events) {
   if (!std::exchange(text_pending_, false)) return;
-  events.emplace_back(TextCompleted{.text = text()});
+  std::string whole = text();
+  repeated_ += whole.size();
+  events.emplace_back(TextCompleted{.text = std::move(whole)});
 }
 
 Json AnthropicAnswer::content_blocks() const {

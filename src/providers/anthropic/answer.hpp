@@ -2,6 +2,7 @@
 // end, the message. One thread at a time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -57,6 +58,7 @@ class AnthropicAnswer {
   std::string answer_tool_;
   bool started_ = false;
   bool text_pending_ = false;
+  std::size_t repeated_ = 0;  // bytes of the texts that were completed
   std::vector<Block> blocks_;
   Json counts_ = Json::object();
   std::string stop_reason_;

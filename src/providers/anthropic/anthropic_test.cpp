@@ -146,6 +146,33 @@ TEST(Anthropic, SeveralTextBlocksAreOneText) {
   EXPECT_EQ(body["messages"][1]["content"].size(), 2U);
 }
 
+TEST(Anthropic, ATextIsNotToldOfWithoutEnd) {
+  const auto numbered = [](const char* before, int index, const std::string& after) {
+    return before + std::to_string(index) + after;
+  };
+  const std::string text(1U << 20U, 'x');
+  std::vector<std::string> chunks = {kStart};
+  for (int i = 0; i < 1'000; i += 2) {
+    const std::string added = i == 0 ? text : "y";
+    chunks.push_back(numbered(R"({"type":"content_block_start","index":)", i,
+                              R"(,"content_block":{"type":"text","text":")" + added + R"("}})"));
+    chunks.push_back(numbered(R"({"type":"content_block_stop","index":)", i, "}"));
+    chunks.push_back(numbered(
+        R"({"type":"content_block_start","index":)", i + 1,
+        R"(,"content_block":{"type":"tool_use","id":"t)" + std::to_string(i) + R"(","name":"n","input":{}}})"));
+    chunks.push_back(numbered(R"({"type":"content_block_stop","index":)", i + 1, "}"));
+  }
+  std::size_t told = 0;
+  std::string body;
+  for (const std::string& chunk : chunks) body += "data: " + chunk + "\n\n";
+  const std::vector<Event> events = decoded(codec(), {}, kStream, body, [] { return std::size_t{65'536}; });
+  for (const Event& event : events) {
+    if (const auto* completed = event.get_if<TextCompleted>()) told += completed->text.size();
+  }
+  EXPECT_LT(told, 70U << 20U);
+  EXPECT_EQ(events.back().tag(), EventTag::error);
+}
+
 TEST(Anthropic, RefusalsAreFiltered) {
   const Response response = folded(stream(
       {kStart, R"({"type":"message_delta","delta":{"stop_reason":"refusal"},"usage":{"output_tokens":2}})", kStop}));

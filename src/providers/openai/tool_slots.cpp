@@ -11,12 +11,37 @@ namespace {
 
 constexpr std::size_t kMaxCalls = 1024;
 
-bool is_complete(const std::string& arguments) {
-  const Result<Json> value = parse_json(arguments);
-  return value && value->is_object();
-}
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 }  // namespace
+
+void ObjectScan::add(std::string_view text) {
+  for (const char c : text) state_ = step(c);
+}
+
+ObjectScan::State ObjectScan::step(char c) {
+  switch (state_) {
+    case State::before:
+      if (is_blank(c)) return State::before;
+      depth_ = 1;
+      return c == '{' ? State::inside : State::none;
+    case State::inside:
+      if (c == '"') return State::string;
+      if (c == '{' || c == '[') ++depth_;
+      if ((c == '}' || c == ']') && --depth_ == 0) return State::whole;
+      return State::inside;
+    case State::string:
+      if (c == '\\') return State::escape;
+      return c == '"' ? State::inside : State::string;
+    case State::escape:
+      return State::string;
+    case State::whole:
+      return is_blank(c) ? State::whole : State::none;
+    case State::none:
+      break;
+  }
+  return State::none;
+}
 
 ToolSlots::ToolSlots(std::string id_seed, std::string provider, bool short_ids)
     : id_seed_(std::move(id_seed)), provider_(std::move(provider)), short_ids_(short_ids) {}
@@ -34,7 +59,7 @@ ToolSlots::Slot* ToolSlots::find(const CallFragment& fragment) {
     if (slot == nullptr) return nullptr;
     if (!fragment.id.empty() && !slot->wire_id.empty()) return slot->wire_id == fragment.id ? slot : nullptr;
     // A call that is complete and gets a name once more is over; this is the next one, under the same index.
-    const bool begins_anew = !fragment.name.empty() && !slot->name.empty() && is_complete(slot->arguments);
+    const bool begins_anew = !fragment.name.empty() && !slot->name.empty() && slot->scan.is_whole();
     return begins_anew ? nullptr : slot;
   }
   if (!fragment.id.empty()) {
@@ -55,6 +80,7 @@ bool ToolSlots::add(const CallFragment& fragment, std::vector<Event>& events) {
   if (slot->name.empty()) slot->name = fragment.name;
   if (!fragment.extra.is_null()) slot->extra = fragment.extra;
   slot->arguments += fragment.arguments;
+  slot->scan.add(fragment.arguments);
   show(*slot, events);
   return true;
 }
@@ -64,6 +90,7 @@ bool ToolSlots::extend(std::int64_t index, std::string_view arguments, std::vect
   if (slot == nullptr || !slot->started) return false;
   if (arguments.empty()) return true;
   slot->arguments += arguments;
+  slot->scan.add(arguments);
   slot->shown = slot->arguments.size();
   events.emplace_back(ToolCallDelta{.id = slot->id, .arguments_delta = std::string(arguments)});
   return true;

@@ -22,6 +22,21 @@ struct CallFragment {
   Json extra = null_json();  // `extra_content`, which some servers want back
 };
 
+// Whether a text that comes in pieces is a whole object, as far as its brackets say. Looks at each byte once, so that a
+// server that asks again with every fragment costs no more than its bytes.
+class ObjectScan {
+ public:
+  void add(std::string_view text);
+  bool is_whole() const { return state_ == State::whole; }
+
+ private:
+  enum class State : std::uint8_t { before, inside, string, escape, whole, none };
+  State step(char c);
+
+  State state_ = State::before;
+  std::size_t depth_ = 0;
+};
+
 // One thread at a time.
 class ToolSlots {
  public:
@@ -45,6 +60,7 @@ class ToolSlots {
     std::string id = {};       // as it is shown
     std::string name = {};
     std::string arguments = {};
+    ObjectScan scan = {};   // of the arguments
     std::size_t shown = 0;  // bytes of the arguments that events told of
     bool started = false;
     Json extra = null_json();
