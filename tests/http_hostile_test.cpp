@@ -124,6 +124,20 @@ TEST(HostileServer, ACutAtAnyByteIsAnErrorOrTheAnswer) {
   EXPECT_GT(answers, 0U) << "what follows the last event does not matter";
 }
 
+TEST(HostileServer, ACutWithinTheHeadIsANetworkError) {
+  constexpr std::string_view kHead =
+      "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+  std::atomic<std::size_t> cut = 0;
+  const HttpServer server([&](const ServedRequest&, Reply& reply) {
+    reply.write(kHead.substr(0, cut));
+    reply.cut();
+  });
+  const Engine engine = engine_at(server);
+  for (cut = 0; cut <= kHead.size(); ++cut) {
+    EXPECT_EQ(error_of(ask(engine)).reason(), "network_error") << cut;
+  }
+}
+
 TEST(HostileServer, AnEventWithoutEndIsCutOff) {
   for (const std::size_t limit : {std::size_t{1} << 20U, HttpOptions().max_event_bytes}) {
     const HttpServer server([](const ServedRequest&, Reply& reply) {
@@ -144,6 +158,21 @@ TEST(HostileServer, ACertificateOfAnotherHostIsRefused) {
   const Error error = error_of(ask(engine_at(server)));
   EXPECT_EQ(error.reason(), "network_error");
   EXPECT_NE(error.message().find("certificate"), std::string::npos) << error.message();
+  EXPECT_EQ(server.requests(), 0U);
+}
+
+TEST(HostileServer, ACertificateOfAnUnknownAuthorityIsRefused) {
+  const HttpServer server([](const ServedRequest&, Reply& reply) { say_hello(reply); });
+  const HttpServer stranger([](const ServedRequest&, Reply& reply) { say_hello(reply); });
+  const Engine engine({.adapter = openai({.base_url = server.url() + "/v1",
+                                          .endpoint = OpenAiOptions::Endpoint::chat,
+                                          .api_key = chat_key(),
+                                          .http = {.ca_file = stranger.ca_file()}}),
+                       .model = "gpt-4.1",
+                       .retry = RetryPolicy::off()});
+  const Error error = error_of(ask(engine));
+  EXPECT_EQ(error.reason(), "network_error");
+  EXPECT_NE(error.message().find("TLS"), std::string::npos) << error.message();
   EXPECT_EQ(server.requests(), 0U);
 }
 

@@ -184,8 +184,17 @@ HttpFailure HttpHandle::timeout() const {
   return {HttpFailure::Kind::timeout, std::move(message)};
 }
 
+std::string HttpHandle::network_problem(CURLcode result) const {
+  if (result == CURLE_OK) return "the connection ended before the answer began";
+  std::string detail = error_text_[0] != '\0' ? error_text_ : curl_easy_strerror(result);
+  // OpenSSL's own words do not always say what they are about.
+  if (result == CURLE_PEER_FAILED_VERIFICATION) return "the server's certificate was not accepted: " + detail;
+  if (result == CURLE_SSL_CONNECT_ERROR) return "no TLS connection could be made: " + detail;
+  return detail;
+}
+
 void HttpHandle::finish(CURLcode result) {
-  if (result == CURLE_OK) return mailbox_.put_end(std::nullopt);
+  if (result == CURLE_OK && head_given_) return mailbox_.put_end(std::nullopt);
   if (!too_large_.empty()) {
     return mailbox_.put_end(
         HttpFailure{HttpFailure::Kind::too_large, "the server's answer is too large: " + too_large_});
@@ -194,8 +203,7 @@ void HttpHandle::finish(CURLcode result) {
     return mailbox_.put_end(
         HttpFailure{HttpFailure::Kind::timeout, "no connection to the server within " + seconds(timeouts_.connect)});
   }
-  const char* detail = error_text_[0] != '\0' ? error_text_ : curl_easy_strerror(result);
-  mailbox_.put_end(HttpFailure{HttpFailure::Kind::network, detail});
+  mailbox_.put_end(HttpFailure{HttpFailure::Kind::network, network_problem(result)});
 }
 
 }  // namespace allm

@@ -44,6 +44,7 @@ class HttpHandle {
   std::size_t header_line(std::string_view line);
   std::size_t body(std::string_view bytes);
   void set_options(const HttpRoute& route);
+  std::string network_problem(CURLcode result) const;
 
   HttpRequest request_;
   const HttpTimeouts timeouts_;
