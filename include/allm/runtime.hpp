@@ -1,6 +1,7 @@
 // The runtime: every thread that allm starts.
 //
-// One loop thread drives timers (and, with a transport, every HTTP transfer); tool handlers run on
+// One loop drives timers (and, with a transport, every HTTP transfer), on a thread of its own or on one
+// that waits for a transfer; tool handlers run on
 // an elastic pool that grows when handlers block and shrinks when they do not. A program has one
 // runtime unless it makes its own.
 #pragma once
@@ -63,7 +64,8 @@ class Runtime {
   RuntimeStats stats() const;
   const RuntimeOptions& options() const;
 
-  // Calls `callback` on the loop thread once, not before `delay`. It must return quickly.
+  // Calls `callback` on the loop once, not before `delay`: on its thread, or on one that waits for a stream.
+  // It must return quickly.
   [[nodiscard]] Timer after(std::chrono::nanoseconds delay, std::function<void()> callback);
   // The same without a way to cancel it; only the runtime's end keeps it from being called.
   void post_after(std::chrono::nanoseconds delay, std::function<void()> callback);

@@ -1,14 +1,15 @@
 #include "http/client.hpp"
 
-#include <csignal>
-#include <ctime>
-#include <pthread.h>
+#include <algorithm>
+#include <optional>
 #include <sys/epoll.h>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "http/handle.hpp"
 #include "runtime/loop.hpp"
+#include "runtime/no_broken_pipes.hpp"
 
 namespace allm {
 namespace {
@@ -17,32 +18,6 @@ CURLM* make_multi() {
   static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
   return initialised == CURLE_OK ? curl_multi_init() : nullptr;
 }
-
-// Closing a TLS connection writes to it, and its other end may be gone. The loop thread blocks all signals; this is for
-// the thread that ends the runtime.
-class NoBrokenPipes {
- public:
-  NoBrokenPipes() {
-    sigemptyset(&pipe_);
-    sigaddset(&pipe_, SIGPIPE);
-    sigset_t pending;
-    sigpending(&pending);
-    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
-    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-  }
-  NoBrokenPipes(const NoBrokenPipes&) = delete;
-  NoBrokenPipes& operator=(const NoBrokenPipes&) = delete;
-  ~NoBrokenPipes() {
-    constexpr timespec kNow{};
-    if (!was_pending_) sigtimedwait(&pipe_, nullptr, &kNow);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-
- private:
-  sigset_t pipe_;
-  sigset_t before_;
-  bool was_pending_ = false;
-};
 
 class Posted : public Timer::Task {
  public:
@@ -55,7 +30,8 @@ class Posted : public Timer::Task {
 
 }  // namespace
 
-// The curl multi handle and the exchanges in it. All on the loop thread, but for construction and destruction.
+// The curl multi handle and the exchanges in it. All by who drives the loop, but for construction and
+// destruction.
 class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Multi> {
  public:
   explicit Multi(std::shared_ptr<Loop> loop) : loop_(std::move(loop)), multi_(make_multi()) {
@@ -75,9 +51,22 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     curl_multi_cleanup(multi_);
   }
 
+  const std::shared_ptr<Loop>& loop() const { return loop_; }
   void post(std::function<void()> function) { loop_->post(std::make_shared<Posted>(std::move(function))); }
+  void post_lazily(std::function<void()> function) {
+    loop_->post_lazily(std::make_shared<Posted>(std::move(function)));
+  }
 
-  void add(const std::shared_ptr<HttpHandle>& handle) {
+  void add(std::shared_ptr<HttpHandle> handle) {
+    const auto blocks = [&](const auto& active) { return active.second.handle->blocks(*handle); };
+    if (std::ranges::none_of(active_, blocks)) return start(handle);
+    // The end of a body follows its last event at once, as a rule: to wait for it takes less than another connection.
+    constexpr std::chrono::milliseconds kPatience{5};
+    held_.push_back(std::move(handle));
+    if (held_.size() == 1) held_timer_ = arm(kPatience, [](Multi& multi) { multi.start_held(); });
+  }
+
+  void start(const std::shared_ptr<HttpHandle>& handle) {
     handle->start_clock();
     if (handle->easy() == nullptr || curl_multi_add_handle(multi_, handle->easy()) != CURLM_OK) {
       handle->finish(CURLE_OUT_OF_MEMORY);
@@ -89,6 +78,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
   }
 
   void cancel(CURL* easy) {
+    std::erase_if(held_, [&](const auto& handle) { return handle->easy() == easy; });
     if (active_.contains(easy)) remove(easy);
   }
 
@@ -147,16 +137,21 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     multi.timer_.cancel();
     if (milliseconds < 0 || multi.closing_) return 0;
     // Never from within this callback: curl forbids it.
-    auto task = std::make_shared<Posted>([weak = multi.weak_from_this()] {
-      const auto alive = weak.lock();
-      if (!alive) return;
+    multi.timer_ = multi.arm(std::chrono::milliseconds(milliseconds), [](Multi& alive) {
       int running = 0;
-      curl_multi_socket_action(alive->multi_, CURL_SOCKET_TIMEOUT, 0, &running);
-      alive->collect();
+      curl_multi_socket_action(alive.multi_, CURL_SOCKET_TIMEOUT, 0, &running);
+      alive.collect();
     });
-    multi.timer_ = Timer(task);
-    multi.loop_->arm(std::move(task), std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds));
     return 0;
+  }
+
+  template <class Function>
+  Timer arm(std::chrono::milliseconds delay, Function function) {
+    auto task = std::make_shared<Posted>([weak = weak_from_this(), function] {
+      if (const auto alive = weak.lock()) function(*alive);
+    });
+    loop_->arm(task, std::chrono::steady_clock::now() + delay);
+    return Timer(std::move(task));
   }
 
   // Ends what curl says is over.
@@ -177,6 +172,12 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
   void remove(CURL* easy) {
     curl_multi_remove_handle(multi_, easy);
     active_.erase(easy);
+    start_held();
+  }
+
+  void start_held() {
+    held_timer_.cancel();
+    for (const auto& handle : std::exchange(held_, {})) start(handle);
   }
 
   // One timer an exchange, set again only when it has fired: hearing from the server costs nothing.
@@ -205,6 +206,8 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
   Timer timer_;
   bool closing_ = false;
   std::unordered_map<CURL*, Entry> active_;
+  std::vector<std::shared_ptr<HttpHandle>> held_;  // until another has freed its connection
+  Timer held_timer_;
 };
 
 namespace {
@@ -213,29 +216,43 @@ template <class Multi>
 class Transfer : public HttpTransfer {
  public:
   Transfer(std::shared_ptr<Multi> multi, std::shared_ptr<HttpHandle> handle)
-      : multi_(std::move(multi)), handle_(std::move(handle)) {
-    multi_->post([multi = multi_, handle = handle_] { multi->add(handle); });
-  }
+      : multi_(std::move(multi)), handle_(std::move(handle)) {}
   ~Transfer() override {
-    if (!over_) multi_->post([multi = multi_, handle = handle_] { multi->cancel(handle->easy()); });
+    if (reader_) multi_->post([multi = multi_, handle = handle_] { multi->cancel(handle->easy()); });
   }
 
   Progress poll(const Waker& waker, std::string spare) override {
     Mailbox::Taken taken = handle_->mailbox().take(waker, std::move(spare));
-    if (taken.resume) multi_->post([multi = multi_, handle = handle_] { multi->resume(handle->easy()); });
-    over_ = std::holds_alternative<Ended>(taken.progress) || std::holds_alternative<HttpFailure>(taken.progress);
+    if (std::holds_alternative<Pending>(taken.progress)) {
+      await(waker);
+    } else if (std::holds_alternative<Ended>(taken.progress) || std::holds_alternative<HttpFailure>(taken.progress)) {
+      reader_.reset();
+    } else if (taken.resume) {
+      multi_->post([multi = multi_, handle = handle_] { multi->resume(handle->easy()); });
+    }
     return std::move(taken.progress);
   }
 
   void let_go() override {
-    if (!over_) multi_->post([multi = multi_, handle = handle_] { multi->let_go(handle->easy()); });
-    over_ = true;
+    if (!reader_) return;
+    reader_.reset();
+    // Mostly the end is there by the time that anybody drives, and nothing is left to do.
+    multi_->post_lazily([multi = multi_, handle = handle_] { multi->let_go(handle->easy()); });
   }
 
  private:
+  void await(const Waker& waker) {
+    const bool serving = waker.will_drive(multi_->loop());
+    if (reader_) return reader_->set_serving(serving);
+    // The first time: nothing has been sent before.
+    reader_.emplace(multi_->loop(), serving);
+    auto begin = [multi = multi_, handle = handle_] { multi->add(handle); };
+    serving ? multi_->post_lazily(std::move(begin)) : multi_->post(std::move(begin));
+  }
+
   std::shared_ptr<Multi> multi_;
   std::shared_ptr<HttpHandle> handle_;
-  bool over_ = false;
+  std::optional<Loop::Reader> reader_;  // from the first poll until the exchange is over
 };
 
 }  // namespace

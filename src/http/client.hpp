@@ -1,4 +1,4 @@
-// The transport: every HTTP exchange of a runtime, on its loop thread. Connections are kept and shared.
+// The transport: every HTTP exchange of a runtime, on its loop. Connections are kept and shared.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
   ~HttpClient();
 
-  // Begins an exchange; whatever goes wrong is what the transfer's poll gives.
+  // An exchange, which begins with its first poll; whatever goes wrong is what that gives.
   std::unique_ptr<HttpTransfer> start(HttpRequest request, const HttpTimeouts& timeouts, const HttpLimits& limits,
                                       const HttpRoute& route);
 

@@ -161,6 +161,13 @@ void HttpHandle::discard() {
   started_ = steady_clock::now();
 }
 
+bool HttpHandle::blocks(const HttpHandle& other) const {
+  if (!discarding_ || request_.url != other.request_.url) return false;
+  long version = 0;
+  curl_easy_getinfo(easy_, CURLINFO_HTTP_VERSION, &version);
+  return version == CURL_HTTP_VERSION_1_1;
+}
+
 steady_clock::time_point HttpHandle::deadline() const {
   if (discarding_) return started_ + kLinger;
   const milliseconds silence = head_given_ ? timeouts_.between_bytes : timeouts_.first_byte;

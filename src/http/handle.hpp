@@ -13,7 +13,7 @@
 
 namespace allm {
 
-// Made on any thread, then used on the loop thread only, but for `mailbox`.
+// Made on any thread, then used by who drives the loop only, but for `mailbox`.
 class HttpHandle {
  public:
   HttpHandle(HttpRequest request, const HttpTimeouts& timeouts, const HttpLimits& limits, const HttpRoute& route);
@@ -35,6 +35,8 @@ class HttpHandle {
   void touch();
   // From now on the body is thrown away, and the exchange ends soon.
   void discard();
+  // Whether it does so on a connection that the other one could use next.
+  bool blocks(const HttpHandle& other) const;
   // What curl's verdict means for the consumer.
   void finish(CURLcode result);
 

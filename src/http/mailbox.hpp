@@ -1,4 +1,4 @@
-// What the loop thread has received for a transfer and its consumer has not yet taken.
+// What the loop has received for a transfer and its consumer has not yet taken.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace allm {
 
-// Safe from any thread: the loop thread puts, the consumer takes.
+// Safe from any thread: who drives the loop puts, the consumer takes.
 class Mailbox {
  public:
   explicit Mailbox(std::size_t max_buffered) : max_buffered_(max_buffered) {}

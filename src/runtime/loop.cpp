@@ -12,6 +12,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include "runtime/parker.hpp"
+
 namespace allm {
 
 Loop::Loop() : epoll_fd_(epoll_create1(EPOLL_CLOEXEC)), event_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -30,33 +32,38 @@ Loop::~Loop() {
 }
 
 void Loop::arm(std::shared_ptr<Timer::Task> task, TimePoint deadline) {
-  bool earlier = false;
-  {
-    const std::lock_guard lock(mutex_);
-    if (stopping_) return;
-    task->loop_ = weak_from_this();
-    task->deadline_ = deadline;
-    heap_.push_back(nullptr);
-    place(heap_.size() - 1, std::move(task));
-    sift_up(heap_.size() - 1);
-    start_thread();
-    earlier = deadline < planned_;
-    if (earlier) planned_ = deadline;
-  }
-  if (earlier) notify();
+  const std::lock_guard lock(mutex_);
+  if (stopping_) return;
+  task->loop_ = weak_from_this();
+  task->deadline_ = deadline;
+  heap_.push_back(nullptr);
+  place(heap_.size() - 1, std::move(task));
+  sift_up(heap_.size() - 1);
+  start_thread();
+  look_at(deadline);
 }
 
-void Loop::post(std::shared_ptr<Timer::Task> task) {
-  bool waiting = false;
-  {
-    const std::lock_guard lock(mutex_);
-    if (stopping_) return;
-    posted_.push_back(std::move(task));
-    start_thread();
-    waiting = planned_ != TimePoint::min();
-    planned_ = TimePoint::min();
+void Loop::post(std::shared_ptr<Timer::Task> task) { post(std::move(task), false); }
+void Loop::post_lazily(std::shared_ptr<Timer::Task> task) { post(std::move(task), true); }
+
+void Loop::post(std::shared_ptr<Timer::Task> task, bool lazily) {
+  const std::lock_guard lock(mutex_);
+  if (stopping_) return;
+  posted_.push_back(std::move(task));
+  start_thread();
+  const bool can_wait = lazily && driver_ == Driver::nobody;
+  look_at(can_wait ? std::chrono::steady_clock::now() + kLook : TimePoint::min());
+}
+
+void Loop::look_at(TimePoint time) {
+  TimePoint& planned = driver_ == Driver::nobody ? host_planned_ : planned_;
+  if (time >= planned) return;
+  planned = time;
+  if (driver_ == Driver::nobody) {
+    host_woken_.notify_one();
+  } else {
+    notify();
   }
-  if (waiting) notify();
 }
 
 void Loop::start_thread() {
@@ -92,13 +99,15 @@ void Loop::stop() {
   std::vector<std::shared_ptr<Timer::Task>> dropped;
   std::deque<std::shared_ptr<Timer::Task>> dropped_posts;
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     stopping_ = true;
     for (auto& task : heap_) task->heap_index_ = Timer::Task::kNotArmed;
     dropped.swap(heap_);
     dropped_posts.swap(posted_);
+    notify();
+    host_woken_.notify_one();
+    guest_left_.wait(lock, [this] { return driver_ != Driver::guest || guest_ == std::this_thread::get_id(); });
   }
-  notify();
   if (!thread_.joinable()) return;
   if (thread_.get_id() == std::this_thread::get_id()) {
     thread_.detach();
@@ -113,20 +122,24 @@ void Loop::notify() const {
   [[maybe_unused]] const ssize_t written = write(event_fd_, &one, sizeof one);
 }
 
-void Loop::wait(std::unique_lock<std::mutex>& lock) {
-  planned_ = heap_.empty() ? TimePoint::max() : heap_.front()->deadline_;
-  const TimePoint until = planned_;
+void Loop::wait(std::unique_lock<std::mutex>& lock, TimePoint until, Parker* guest) {
+  if (!heap_.empty()) until = std::min(until, heap_.front()->deadline_);
+  planned_ = until;
   lock.unlock();
   timespec timeout{};
-  if (until != TimePoint::max()) {
+  if (until != TimePoint::max() && until != TimePoint::min()) {
     const auto left = std::max<std::int64_t>(
         0, std::chrono::duration_cast<std::chrono::nanoseconds>(until - std::chrono::steady_clock::now()).count());
     timeout.tv_sec = static_cast<time_t>(left / 1'000'000'000);
     timeout.tv_nsec = static_cast<long>(left % 1'000'000'000);
   }
   std::array<epoll_event, 64> events{};
-  const int count = epoll_pwait2(epoll_fd_, events.data(), static_cast<int>(events.size()),
-                                 until == TimePoint::max() ? nullptr : &timeout, nullptr);
+  int count = 0;
+  if (guest == nullptr || guest->begin_driving(*this)) {
+    count = epoll_pwait2(epoll_fd_, events.data(), static_cast<int>(events.size()),
+                         until == TimePoint::max() ? nullptr : &timeout, nullptr);
+  }
+  if (guest != nullptr) guest->end_driving();
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
     if (event.data.fd == event_fd_) {
@@ -137,6 +150,29 @@ void Loop::wait(std::unique_lock<std::mutex>& lock) {
     }
   }
   lock.lock();
+  planned_ = TimePoint::min();
+}
+
+void Loop::turn(std::unique_lock<std::mutex>& lock, TimePoint until, Parker* guest) {
+  if (!is_due()) return wait(lock, until, guest);
+  // One at a time, so that a callback can still cancel what is due after it.
+  std::shared_ptr<Timer::Task> due = take_due();
+  lock.unlock();
+  due->fire();
+  due.reset();
+  lock.lock();
+}
+
+bool Loop::is_due() const {
+  if (!posted_.empty()) return true;
+  return !heap_.empty() && heap_.front()->deadline_ <= std::chrono::steady_clock::now();
+}
+
+std::shared_ptr<Timer::Task> Loop::take_due() {
+  if (posted_.empty()) return remove(0);
+  std::shared_ptr<Timer::Task> first = std::move(posted_.front());
+  posted_.pop_front();
+  return first;
 }
 
 void Loop::run() {
@@ -148,27 +184,19 @@ void Loop::run() {
 
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    // One at a time, so that a callback can still cancel what is due after it.
-    std::shared_ptr<Timer::Task> due = take_due();
-    if (!due) {
-      wait(lock);
+    if (driver_ == Driver::nobody && (needs_host() || is_due() || is_neglected() || !parked_.empty())) {
+      host(lock);
       continue;
     }
-    lock.unlock();
-    due->fire();
-    due.reset();
-    lock.lock();
+    host_planned_ = heap_.empty() || driver_ == Driver::guest ? TimePoint::max() : heap_.front()->deadline_;
+    if (readers_ > 0) host_planned_ = std::min(host_planned_, std::chrono::steady_clock::now() + kLook);
+    if (host_planned_ == TimePoint::max()) {
+      host_woken_.wait(lock);
+    } else {
+      host_woken_.wait_until(lock, TimePoint(host_planned_));
+    }
+    host_planned_ = TimePoint::min();
   }
-}
-
-std::shared_ptr<Timer::Task> Loop::take_due() {
-  if (!posted_.empty()) {
-    std::shared_ptr<Timer::Task> first = std::move(posted_.front());
-    posted_.pop_front();
-    return first;
-  }
-  const bool due = !heap_.empty() && heap_.front()->deadline_ <= std::chrono::steady_clock::now();
-  return due ? remove(0) : nullptr;
 }
 
 std::shared_ptr<Timer::Task> Loop::remove(std::size_t index) {

@@ -8,6 +8,9 @@
 #include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
+
+#include "runtime/loop.hpp"
 
 namespace allm {
 namespace {
@@ -26,9 +29,34 @@ bool spinning_helps() {
 }
 
 void Parker::wake() {
-  if (state_.exchange(kWoken, std::memory_order_acq_rel) == kParked) {
+  const std::uint32_t before = state_.exchange(kWoken, std::memory_order_acq_rel);
+  if (before == kParked) {
     futex(&state_, FUTEX_WAKE, 1, nullptr, 0);
+  } else if (before == kDriving) {
+    const std::lock_guard lock(driving_mutex_);
+    if (driving_ != nullptr) driving_->notify();
   }
+}
+
+bool Parker::will_drive(const std::shared_ptr<Loop>& loop) {
+  loop_ = loop;
+  return true;
+}
+
+bool Parker::begin_driving(const Loop& loop) {
+  {
+    const std::lock_guard lock(driving_mutex_);
+    driving_ = &loop;
+  }
+  std::uint32_t expected = kEmpty;
+  return state_.compare_exchange_strong(expected, kDriving, std::memory_order_acq_rel);
+}
+
+void Parker::end_driving() {
+  std::uint32_t expected = kDriving;
+  state_.compare_exchange_strong(expected, kEmpty, std::memory_order_acq_rel);
+  const std::lock_guard lock(driving_mutex_);
+  driving_ = nullptr;
 }
 
 bool Parker::consume(bool spinning) {
@@ -63,6 +91,7 @@ bool Parker::sleep(const std::optional<std::chrono::steady_clock::time_point>& d
 }
 
 bool Parker::wait_for_wake(const std::optional<std::chrono::steady_clock::time_point>& deadline) {
+  if (const std::shared_ptr<Loop> loop = std::exchange(loop_, nullptr)) return loop->serve(*this, deadline);
   if (consume(false)) return true;
   const auto begin = std::chrono::steady_clock::now();
   const bool woken = consume(long_waits_ < kMaxLongWaits) || sleep(deadline);

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 
 #include "allm/stream.hpp"
@@ -17,16 +19,27 @@ namespace allm {
 class Parker : public Waker::Target {
  public:
   void wake() override;
+  // The next wait is spent moving that loop on. Called by the thread that waits.
+  bool will_drive(const std::shared_ptr<Loop>& loop) override;
   void wait();
   // False if `deadline` came first.
   bool wait_until(std::chrono::steady_clock::time_point deadline);
   // The same without spinning, for waits that are long as a rule.
   bool sleep_until(std::chrono::steady_clock::time_point deadline);
 
+  // For a loop that this thread drives. False if there is a wake-up already; if not, one that comes before
+  // end_driving() notifies the loop.
+  bool begin_driving(const Loop& loop);
+  void end_driving();
+  // Whether there was a wake-up, which is then consumed.
+  bool take_wake() { return consume(false); }
+  bool sleep(const std::optional<std::chrono::steady_clock::time_point>& deadline);
+
  private:
   static constexpr std::uint32_t kEmpty = 0;
   static constexpr std::uint32_t kWoken = 1;
   static constexpr std::uint32_t kParked = 2;
+  static constexpr std::uint32_t kDriving = 3;
 
   // A wait of more than that is one that spinning does not shorten. After so many of them in a row it does not spin,
   // until there is a shorter one.
@@ -35,10 +48,13 @@ class Parker : public Waker::Target {
 
   bool wait_for_wake(const std::optional<std::chrono::steady_clock::time_point>& deadline);
   bool consume(bool spinning);
-  bool sleep(const std::optional<std::chrono::steady_clock::time_point>& deadline);
 
   std::atomic<std::uint32_t> state_{kEmpty};
-  int long_waits_ = 0;  // in a row; of the thread that waits
+  // Of the thread that waits.
+  int long_waits_ = 0;          // in a row
+  std::shared_ptr<Loop> loop_;  // to drive in the next wait
+  std::mutex driving_mutex_;
+  const Loop* driving_ = nullptr;  // while the state may be kDriving
 };
 
 inline constexpr std::chrono::microseconds kSpinTime{30};

@@ -1,0 +1,222 @@
+// Who drives the loop: a thread that waits for it, or its own.
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <sys/epoll.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "runtime/loop.hpp"
+#include "runtime/parker.hpp"
+#include "runtime/test_waits.hpp"
+
+namespace allm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using testing::Counter;
+using testing::Gate;
+
+class Callback : public Timer::Task {
+ public:
+  explicit Callback(std::function<void()> function) : function_(std::move(function)) {}
+  void fire() noexcept override { function_(); }
+
+ private:
+  std::function<void()> function_;
+};
+
+// A pipe whose bytes are taken by whoever drives.
+class Pipe : public Watcher {
+ public:
+  explicit Pipe(std::function<void()> taken) : taken_(std::move(taken)) { EXPECT_EQ(pipe(ends_.data()), 0); }
+  ~Pipe() override {
+    close(ends_[0]);
+    close(ends_[1]);
+  }
+  int fd() const { return ends_[0]; }
+  void put() const { EXPECT_EQ(write(ends_[1], "x", 1), 1); }
+  void ready(int fd, unsigned /*events*/) noexcept override {
+    char byte = 0;
+    EXPECT_EQ(read(fd, &byte, 1), 1);
+    taken_();
+  }
+
+ private:
+  std::array<int, 2> ends_{};
+  std::function<void()> taken_;
+};
+
+// Who took how much.
+class Taker {
+ public:
+  explicit Taker(Parker& parker) : parker_(parker) {}
+  void take() {
+    thread_ = std::this_thread::get_id();
+    ++count_;
+    parker_.wake();
+  }
+  int count() const { return count_; }
+  bool is_this_thread() const { return thread_.load() == std::this_thread::get_id(); }
+
+ private:
+  Parker& parker_;
+  std::atomic<std::thread::id> thread_;
+  std::atomic<int> count_ = 0;
+};
+
+class LoopGuestsTest : public ::testing::Test {
+ protected:
+  // Its thread looks at everything once when it starts.
+  LoopGuestsTest() {
+    Gate started;
+    post([&] { started.open(); });
+    started.wait();
+  }
+  ~LoopGuestsTest() override { loop_->stop(); }
+  void post(std::function<void()> function) { loop_->post(std::make_shared<Callback>(std::move(function))); }
+  // Watched from the moment on at which somebody drives.
+  void watch(Pipe& pipe) {
+    loop_->post_lazily(std::make_shared<Callback>([this, &pipe] { loop_->watch(pipe.fd(), EPOLLIN, pipe); }));
+  }
+  void serve_until(const std::function<bool()>& done) {
+    while (!done()) loop_->serve(*parker_, std::nullopt);
+  }
+
+  std::shared_ptr<Loop> loop_ = std::make_shared<Loop>();
+  std::shared_ptr<Parker> parker_ = std::make_shared<Parker>();
+};
+
+TEST_F(LoopGuestsTest, TheOnlyReaderGetsWhatArrivesOnItsOwnThread) {
+  const Loop::Reader reader(loop_, true);
+  Taker taker(*parker_);
+  Pipe pipe([&] { taker.take(); });
+  watch(pipe);
+  auto take_one = [&, count = 0]() mutable {
+    pipe.put();
+    ++count;
+    serve_until([&] { return taker.count() == count; });
+    return taker.is_this_thread();
+  };
+  while (!take_one()) {
+  }
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(take_one());
+}
+
+TEST_F(LoopGuestsTest, AnotherThreadCanWakeIt) {
+  const Loop::Reader reader(loop_, true);
+  for (int i = 0; i < 100; ++i) {
+    const std::jthread other([&] { parker_->wake(); });
+    EXPECT_TRUE(loop_->serve(*parker_, std::nullopt));
+  }
+}
+
+TEST_F(LoopGuestsTest, ItLeavesAtItsDeadline) {
+  const Loop::Reader reader(loop_, true);
+  const auto deadline = Clock::now() + std::chrono::milliseconds(5);
+  while (loop_->serve(*parker_, deadline)) {
+  }
+  EXPECT_GE(Clock::now(), deadline);
+}
+
+TEST_F(LoopGuestsTest, ItRunsWhatOthersPostWhileItWaits) {
+  const Loop::Reader reader(loop_, true);
+  std::atomic<bool> ran = false;
+  const std::jthread other([&] {
+    post([&] {
+      ran = true;
+      parker_->wake();
+    });
+  });
+  serve_until([&] { return ran.load(); });
+}
+
+TEST_F(LoopGuestsTest, TimersFireWhileTheGuestIsAway) {
+  const Loop::Reader reader(loop_, true);
+  parker_->wake();
+  EXPECT_TRUE(loop_->serve(*parker_, std::nullopt));
+  Gate fired;
+  loop_->arm(std::make_shared<Callback>([&] { fired.open(); }), Clock::now() + std::chrono::milliseconds(1));
+  fired.wait();
+}
+
+TEST_F(LoopGuestsTest, AReaderThatDoesNotServeHasTheHost) {
+  const Loop::Reader reader(loop_, false);
+  Gate taken;
+  Pipe pipe([&] { taken.open(); });
+  watch(pipe);
+  pipe.put();
+  taken.wait();
+}
+
+TEST_F(LoopGuestsTest, SeveralReadersHaveTheHostUntilOneIsLeft) {
+  const Loop::Reader reader(loop_, true);
+  auto second = std::make_optional<Loop::Reader>(loop_, true);
+  Taker taker(*parker_);
+  Pipe pipe([&] { taker.take(); });
+  watch(pipe);
+  pipe.put();
+  serve_until([&] { return taker.count() == 1; });
+  EXPECT_FALSE(taker.is_this_thread());
+  second.reset();
+  // The host hands over with what arrives next, at the latest.
+  for (int i = 2; !taker.is_this_thread(); ++i) {
+    pipe.put();
+    serve_until([&] { return taker.count() == i; });
+  }
+}
+
+TEST_F(LoopGuestsTest, TheHostTakesOverFromAGuestThatStaysAway) {
+  const Loop::Reader reader(loop_, true);
+  Gate taken;
+  Pipe pipe([&] { taken.open(); });
+  watch(pipe);
+  parker_->wake();
+  EXPECT_TRUE(loop_->serve(*parker_, std::nullopt));
+  pipe.put();
+  taken.wait();
+}
+
+TEST_F(LoopGuestsTest, ManyThreadsServeAndAreServed) {
+  constexpr int kThreads = 4;
+  constexpr int kRounds = 200;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      const auto parker = std::make_shared<Parker>();
+      for (int n = 0; n < kRounds; ++n) {
+        const Loop::Reader reader(loop_, n % 3 != 0);
+        std::atomic<bool> done = false;
+        Pipe pipe([&] {
+          loop_->unwatch(pipe.fd());
+          const std::shared_ptr<Parker> woken = parker;  // this is gone with the pipe as soon as it is done
+          done = true;
+          woken->wake();
+        });
+        watch(pipe);
+        pipe.put();
+        while (!done) loop_->serve(*parker, std::nullopt);
+      }
+    });
+  }
+}
+
+TEST_F(LoopGuestsTest, StoppingWaitsForTheGuestToLeave) {
+  const Loop::Reader reader(loop_, true);
+  Gate driving;
+  loop_->post_lazily(std::make_shared<Callback>([&] { driving.open(); }));
+  std::jthread guest([&] { loop_->serve(*parker_, std::nullopt); });
+  driving.wait();
+  loop_->stop();
+  parker_->wake();
+}
+
+}  // namespace
+}  // namespace allm
