@@ -31,11 +31,11 @@ LAYERS["cli"] = set(LAYERS)
 
 # The layer of each header in include/allm/.
 PUBLIC_HEADERS = {
-    "data": "error event json message model request response result serialize session thread tool usage validate",
+    "data": "error event json lane message model request response result serialize session thread tool usage validate",
     "schema": "describe describe_detail schema typed_tool",
     "runtime": "runtime stream",
-    "engine": "adapter catalogue engine executor keys options retry telemetry",
-    "tools": "tool_help tool_runner",
+    "engine": "adapter approval catalogue engine executor keys options retry telemetry",
+    "tools": "tool_help tool_runner tools_file workers",
     "chat": "chat collector",
     "session": "session_ops",
     "providers": "fake providers recording",

@@ -9,7 +9,8 @@ set -eu
 
 build_packages="
     g++ make cmake ninja-build ccache pkg-config
-    nlohmann-json3-dev libsimdjson-dev libre2-dev libfmt-dev libcurl4-openssl-dev libcli11-dev
+    nlohmann-json3-dev libsimdjson-dev libre2-dev libfmt-dev libcurl4-openssl-dev libcli11-dev libtomlplusplus-dev
+    libseccomp-dev
     libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libssl-dev"
 test_packages="
     clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev

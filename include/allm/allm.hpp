@@ -2,6 +2,7 @@
 #pragma once
 
 #include "allm/adapter.hpp"
+#include "allm/approval.hpp"
 #include "allm/chat.hpp"
 #include "allm/collector.hpp"
 #include "allm/describe.hpp"
@@ -12,6 +13,7 @@
 #include "allm/fake.hpp"
 #include "allm/json.hpp"
 #include "allm/keys.hpp"
+#include "allm/lane.hpp"
 #include "allm/message.hpp"
 #include "allm/model.hpp"
 #include "allm/options.hpp"
@@ -33,5 +35,7 @@
 #include "allm/tool.hpp"
 #include "allm/tool_help.hpp"
 #include "allm/tool_runner.hpp"
+#include "allm/tools_file.hpp"
 #include "allm/typed_tool.hpp"
 #include "allm/validate.hpp"
+#include "allm/workers.hpp"

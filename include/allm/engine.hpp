@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "allm/adapter.hpp"
+#include "allm/approval.hpp"
 #include "allm/executor.hpp"
 #include "allm/model.hpp"
 #include "allm/retry.hpp"
@@ -24,6 +25,7 @@ struct EngineOptions {
   std::vector<Tool> tools = {};
   std::shared_ptr<ToolExecutor> tool_executor = nullptr;             // default: DefaultToolExecutor
   std::shared_ptr<ToolResultEncoder> tool_result_encoder = nullptr;  // default: JsonToolResultEncoder
+  ApprovalGate approve = nullptr;                                    // of every run that has none of its own
   // Defaults for every call, by option name: {"temperature": 0.2, "max_turns": 4, "top_p": 0.9}.
   // What allm does not know goes to the provider. The event filters are read from call options only.
   Json params = empty_object();

@@ -119,6 +119,8 @@ struct ToolError {
     unknown_tool,       // reported to the model under OnUnknownTool::report
     not_run,            // skipped because a sibling ended the turn
     overloaded,         // too many handlers are overdue already
+    denied,             // the approval gate refused the call
+    cancelled,          // the run was cancelled while it ran
   };
   Reason reason = Reason::handler_raised;
   std::optional<std::string> tool_name = std::nullopt;

@@ -8,10 +8,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "allm/approval.hpp"
 #include "allm/event.hpp"
 #include "allm/executor.hpp"
 #include "allm/keys.hpp"
@@ -51,6 +53,18 @@ using OnToolError = std::variant<ToolErrorAction, ToolErrorFunction>;
 // (through the error policy) and go on.
 enum class OnUnknownTool : std::uint8_t { error, report };
 
+// Tokens that end a run when they are asked to stop, from any thread. They can be asked one after the other, from mild to
+// strict. The thread that is left is always valid, and can be continued.
+struct Cancellation {
+  // At once: a model call is dropped and leaves nothing in the thread; tools that run are killed (in the thread lane:
+  // asked to stop and left to themselves) and answered as `cancelled`, those that do not run yet as `not_run`.
+  std::stop_token now = {};
+  // As soon as no tool runs: as `now`, but that tools which run are waited for, with their results.
+  std::stop_token after_tools = {};
+  // When the step is over: the model's message and its tools.
+  std::stop_token after_step = {};
+};
+
 struct CallOptions {
   // --- The model ---
   std::optional<ModelRef> model = std::nullopt;
@@ -73,8 +87,20 @@ struct CallOptions {
   // in circles costs.
   std::optional<std::int64_t> max_turns = std::nullopt;
   // For the whole run, from the call on: model calls, waits between tries and tools. A model call that is not over by
-  // then fails with AdapterError `timeout`. Default: no limit.
+  // then is dropped, and tools that still run time out; the run ends with halted_reason "run_timeout". Where there is
+  // no loop to end (generate, step), a model call fails with AdapterError `timeout`. Default: no limit.
   std::optional<std::chrono::milliseconds> run_timeout = std::nullopt;
+  // Limits of the whole run, each with a halted reason of its name. They are looked at after each step that would be
+  // followed by another; the tools of a step that exceeds one have run. Default: none.
+  std::optional<std::int64_t> max_total_tokens = std::nullopt;  // input and output, of all model calls
+  // In the currency of the model's prices. A call whose cost cannot be told ends the run as well.
+  std::optional<double> max_cost = std::nullopt;
+  // Tools that are run; calls beyond it are answered as not run, and the run ends.
+  std::optional<std::int64_t> max_tool_calls = std::nullopt;
+  // How often the same call, by name and arguments, may fail in the same way in a row.
+  std::optional<std::int64_t> max_repeated_failures = std::nullopt;
+  // Ends the run from outside, with halted_reason "cancelled".
+  Cancellation cancel = {};
   // Asked after each step that would be followed by another; true ends the run. Called on the
   // consumer's thread; its exceptions reach the consumer.
   std::function<bool(const StepResult&)> halt_when = nullptr;
@@ -93,6 +119,8 @@ struct CallOptions {
   std::optional<std::int64_t> max_concurrency = std::nullopt;
   std::optional<OnToolError> on_tool_error = std::nullopt;      // default: tell_model
   std::optional<OnUnknownTool> on_unknown_tool = std::nullopt;  // default: error
+  // Asked before any call of a turn is run; default: the engine's, and without one every call is allowed.
+  ApprovalGate approve = nullptr;
   std::shared_ptr<ToolExecutor> tool_executor = nullptr;
   std::shared_ptr<ToolResultEncoder> tool_result_encoder = nullptr;
   // Progress that handlers report, on the consumer's thread; its exceptions reach the consumer.

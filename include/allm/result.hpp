@@ -21,6 +21,12 @@ inline constexpr std::string_view ask_user = "ask_user";
 inline constexpr std::string_view tool_error = "tool_error";
 inline constexpr std::string_view manual_tool_calls = "manual_tool_calls";
 inline constexpr std::string_view cancelled = "cancelled";
+// The run reached a limit of its options; the thread is as its last finished step left it, and can be continued.
+inline constexpr std::string_view run_timeout = "run_timeout";
+inline constexpr std::string_view max_total_tokens = "max_total_tokens";
+inline constexpr std::string_view max_cost = "max_cost";
+inline constexpr std::string_view max_tool_calls = "max_tool_calls";
+inline constexpr std::string_view max_repeated_failures = "max_repeated_failures";
 }  // namespace halted
 
 // One model call and the tools it led to.
@@ -55,7 +61,8 @@ struct ChatResult {
   // By halted_reason: max_turns {max_turns}; halt_when {halt_when_step_index}; ask_user
   // {pending_question, pending_tool_call_id, ask_user_opts}; tool_error {halt_tool_call_id,
   // on_tool_error_exception?}; manual {manual_turn_index}; a handler's own {halt_tool_call_id,
-  // halt_result}. A finalize run adds {structured_finalize: {pass_1_halted, pass_2_error?}}.
+  // halt_result}; a limit of the options {<its name>: the limit}, with {cost_unknown: true} where a cost could not be told
+  // and {tool_name, tool_call_id} of a call that failed too often. A finalize run adds {structured_finalize: {pass_1_halted, pass_2_error?}}.
   Json metadata = empty_object();
   Json unknown_fields = null_json();
 

@@ -12,7 +12,8 @@
 //   (const Json& arguments, const ToolContext& context)   → ToolOutcome
 //   (const Json& arguments, ToolCompletion done)          answers later
 //   (const Json& arguments, const ToolContext& context, ToolCompletion done)
-// Handlers run on worker threads, several at once: what they share they must protect. The last two
+// Handlers run on threads of the runtime, several at once: what they share they must protect; or in processes of their
+// own, see `lane`. The last two
 // forms return at once and call `done` when the answer is there, from any thread, so that a
 // thousand tools that wait cost no threads.
 #pragma once
@@ -28,6 +29,7 @@
 #include <utility>
 #include <variant>
 
+#include "allm/lane.hpp"
 #include "allm/message.hpp"
 
 namespace allm {
@@ -66,7 +68,8 @@ ToolOutcome ask_user(std::string question, Json options = empty_object());
 ToolOutcome halt(std::string reason, Json result = null_json());
 
 // Reasons that only the runtime may give: ask_user, max_turns, halt_when, tool_error, cancelled,
-// completed, error, manual_tool_calls.
+// completed, error, manual_tool_calls, run_timeout, max_total_tokens, max_cost, max_tool_calls,
+// max_repeated_failures.
 bool is_reserved_halt_reason(std::string_view reason);
 
 // What a handler is told about its call. What it shows stays valid while the handler may still answer,
@@ -171,7 +174,7 @@ class Handler {
   std::shared_ptr<const Call> call_;
 };
 
-// A tool. Handlers do not survive JSON; two tools are equal if all but their handlers are.
+// A tool. What runs it (handler, lane, limits, command) does not survive JSON; two tools are equal if all else is.
 struct Tool {
   std::string name = {};
   std::string description = {};
@@ -188,6 +191,12 @@ struct Tool {
   bool validate_arguments = true;
   // How long a call may take; default: the run's `tool_timeout`.
   std::optional<std::chrono::milliseconds> timeout = std::nullopt;
+  // Where the handler runs. In a worker it is the one that run_as_worker_if_asked was given under this name.
+  Lane lane = Lane::thread;
+  // The program that is run instead of a handler.
+  std::optional<Command> command = std::nullopt;
+  // For workers and commands.
+  ToolLimits limits = {};
   Json metadata = empty_object();
   Json unknown_fields = null_json();
 
