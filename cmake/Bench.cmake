@@ -1,4 +1,5 @@
 # allm_bench: Google Benchmark, with its usual flags. allm_http_bench: what needs a server, beside bare libcurl.
+# allm_lane_bench: tool calls by lane.
 
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cpp")
 if(sources)
@@ -23,4 +24,12 @@ if(sources)
   target_link_libraries(allm_http_bench PRIVATE
     allm_lib CURL::libcurl OpenSSL::SSL fmt::fmt Threads::Threads allm_flags)
   allm_use_pch(allm_http_bench)
+endif()
+
+file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/lanes/*.cpp")
+if(sources)
+  add_executable(allm_lane_bench ${sources})
+  set_target_properties(allm_lane_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+  target_link_libraries(allm_lane_bench PRIVATE allm_lib fmt::fmt Threads::Threads allm_flags)
+  allm_use_pch(allm_lane_bench)
 endif()

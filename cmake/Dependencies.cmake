@@ -8,6 +8,8 @@ find_package(fmt REQUIRED)
 find_package(CURL 7.88 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)  # Debian ships no CMake package for it
+pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
+pkg_check_modules(TOMLPLUSPLUS REQUIRED IMPORTED_TARGET tomlplusplus)
 
 if(ALLM_CLI)
   find_package(CLI11 REQUIRED)

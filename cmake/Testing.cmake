@@ -63,11 +63,30 @@ function(allm_add_unit_tests)
   if(EXISTS "${overdue}")
     allm_add_unit_test_executable(allm_overdue_test "${overdue}")
   endif()
+  allm_add_lane_tests()
+endfunction()
+
+# tests/lanes/: tools in processes of their own. Its main gives way to workers, so it is an executable of its own; the
+# program beside it is what commands run and what is killed.
+function(allm_add_lane_tests)
+  set(folder "${PROJECT_SOURCE_DIR}/tests/lanes")
+  add_executable(allm_misbehave
+    "${folder}/programs/misbehave.cpp" "${folder}/misbehaviour.cpp" "${folder}/test_tools.cpp")
+  set_target_properties(allm_misbehave PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  target_include_directories(allm_misbehave PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_compile_definitions(allm_misbehave PRIVATE ALLM_MISBEHAVE="$<TARGET_FILE:allm_misbehave>")
+  target_link_libraries(allm_misbehave PRIVATE allm_lib Threads::Threads allm_flags)
+  file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+  allm_add_unit_test_executable(allm_lane_tests ${sources})
+  target_compile_definitions(allm_lane_tests PRIVATE ALLM_MISBEHAVE="$<TARGET_FILE:allm_misbehave>")
+  add_dependencies(allm_lane_tests allm_misbehave)
 endfunction()
 
 function(allm_add_scenario_test)
   if(TARGET allm_cli AND IS_DIRECTORY "${PROJECT_SOURCE_DIR}/tests/scenarios")
     allm_add_test(scenarios 900 scenario $<TARGET_FILE:allm_cli> scenario tests/scenarios)
+    allm_add_test(scenarios_in_workers 900 scenario
+      $<TARGET_FILE:allm_cli> scenario --lane worker tests/scenarios tests/scenarios-isolated)
   endif()
 endfunction()
 

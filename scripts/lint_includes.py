@@ -21,7 +21,7 @@ import sys
 import tempfile
 
 # What each layer may include, besides itself. The main line first, each with everything below it.
-MAIN_LINE = ["data", "schema", "runtime", "engine", "tools", "chat", "session", "stores"]
+MAIN_LINE = ["data", "schema", "runtime", "process", "engine", "tools", "chat", "session", "stores"]
 LAYERS = {layer: set(MAIN_LINE[:i]) for i, layer in enumerate(MAIN_LINE)}
 LAYERS["http"] = {"data", "runtime"}
 LAYERS["providers"] = {"data", "schema", "runtime", "engine", "http"}

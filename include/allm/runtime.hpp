@@ -23,6 +23,10 @@ struct RuntimeOptions {
   std::size_t max_set_aside = 1024;
   // How long a thread without work is kept.
   std::chrono::milliseconds idle_timeout = std::chrono::seconds(5);
+  // Worker processes. Calls beyond it wait, their deadlines running.
+  std::size_t max_workers = 64;
+  // How long one without work is kept: longer than a thread, because starting one takes milliseconds.
+  std::chrono::milliseconds worker_idle_timeout = std::chrono::seconds(30);
 };
 
 struct RuntimeStats {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "allm/json.hpp"
+#include "allm/lane.hpp"
 
 namespace allm {
 
@@ -20,9 +21,18 @@ struct ScenarioOutcome {
   bool passed() const { return mismatches.empty(); }
 };
 
+struct ScenarioOptions {
+  // Where the tools run. Those whose handlers end the process that runs them are in the worker lane always. It takes
+  // a program that calls register_scenario_workers and run_as_worker_if_asked.
+  Lane lane = Lane::thread;
+};
+
 // Runs one scenario (an object) or several (an array) and compares what is observed with what is
 // expected. Fails with ValidationError `invalid_scenario` if the input is no scenario. Blocks.
-Result<std::vector<ScenarioOutcome>> run_scenarios(const Json& scenarios);
+Result<std::vector<ScenarioOutcome>> run_scenarios(const Json& scenarios, const ScenarioOptions& options = {});
+
+// Lets workers run the tools of scenarios; before run_as_worker_if_asked.
+void register_scenario_workers();
 
 // Whether `observed` matches `pattern`; appends what does not to `mismatches`.
 bool matches_pattern(const Json& pattern, const Json& observed, std::vector<std::string>* mismatches = nullptr);

@@ -1,9 +1,13 @@
 // The allm command. The only file that knows CLI11.
 #include <cstdio>
+#include <map>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+
+#include "allm/scenario.hpp"
+#include "allm/workers.hpp"
 
 #include "cli/ask_command.hpp"
 #include "cli/demo_command.hpp"
@@ -26,6 +30,9 @@ constexpr const char* kFooter =
 int main(int argc, char** argv) {
   using namespace allm::cli;
 
+  allm::register_scenario_workers();
+  allm::run_as_worker_if_asked();
+
   CLI::App app("allm: one engine, any model, tools that run in parallel, conversations that are plain data.", "allm");
   app.set_version_flag("--version", std::string("allm ") + ALLM_VERSION, "Print the version and exit");
   app.set_help_flag("-h,--help", "Print this help and exit");
@@ -40,6 +47,13 @@ int main(int argc, char** argv) {
       ->type_name("FILE|DIR");
   scenario_app->add_flag("--observe", scenario.observe, "Print what was observed, as JSON, instead of checking it");
   scenario_app->add_flag("-q,--quiet", scenario.quiet, "Print only how many passed and failed");
+  scenario_app
+      ->add_option("--lane", scenario.lane,
+                   "Where tools run: thread, or worker for processes of their own. Handlers that end their process are "
+                   "always in a worker")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, allm::Lane>{{"thread", allm::Lane::thread}, {"worker", allm::Lane::worker}}))
+      ->option_text("thread|worker");
   scenario_app->add_option("-j,--jobs", scenario.jobs, "Files to check at once")
       ->check(CLI::Range(1, 256))
       ->type_name("N")

@@ -41,7 +41,7 @@ std::string member(const Json& document, std::size_t index, const char* key) {
   return scenario.value(key, "");
 }
 
-FileReport check_file(const fs::path& path) {
+FileReport check_file(const fs::path& path, Lane lane) {
   FileReport report{.path = path};
   // A defect of ours must not take the other files' results with it.
   try {
@@ -50,7 +50,7 @@ FileReport check_file(const fs::path& path) {
       report.error = document.error().message();
       return report;
     }
-    Result<std::vector<ScenarioOutcome>> outcomes = run_scenarios(*document);
+    Result<std::vector<ScenarioOutcome>> outcomes = run_scenarios(*document, {.lane = lane});
     if (!outcomes) {
       report.error = "not a scenario: " + outcomes.error().message();
       return report;
@@ -71,7 +71,8 @@ FileReport check_file(const fs::path& path) {
 // Starts as many workers as there are jobs and hands out the reports in the files' order.
 class Checks {
  public:
-  Checks(std::vector<fs::path> files, std::size_t jobs) : files_(std::move(files)), reports_(files_.size()) {
+  Checks(std::vector<fs::path> files, std::size_t jobs, Lane lane)
+      : files_(std::move(files)), lane_(lane), reports_(files_.size()) {
     for (std::size_t i = 0; i < std::min(std::max<std::size_t>(jobs, 1), files_.size()); ++i) {
       workers_.emplace_back([this] { work(); });
     }
@@ -82,10 +83,11 @@ class Checks {
 
  private:
   void work() {
-    for (std::size_t i = next_++; i < files_.size(); i = next_++) reports_[i].set_value(check_file(files_[i]));
+    for (std::size_t i = next_++; i < files_.size(); i = next_++) reports_[i].set_value(check_file(files_[i], lane_));
   }
 
   std::vector<fs::path> files_;
+  const Lane lane_;
   std::vector<std::promise<FileReport>> reports_;
   std::atomic<std::size_t> next_ = 0;
   std::vector<std::jthread> workers_;
@@ -141,7 +143,7 @@ int scenario_command(const ScenarioArguments& arguments, const Terminal& out, co
     errors.write("allm scenario: no scenario files found; name a *.json file or a directory that holds some\n");
     return 2;
   }
-  Checks checks(files, arguments.jobs);
+  Checks checks(files, arguments.jobs, arguments.lane);
   Totals totals;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const FileReport report = checks.report(i);

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "allm/lane.hpp"
+
 #include "cli/terminal.hpp"
 
 namespace allm::cli {
@@ -13,6 +15,7 @@ struct ScenarioArguments {
   std::vector<std::filesystem::path> paths;  // files, and directories that are searched for *.json
   bool observe = false;                      // print what was observed instead of checking it
   bool quiet = false;                        // print the last line only
+  Lane lane = Lane::thread;                  // of the tools
   std::size_t jobs = 4;                      // files at once; many scenarios do little but wait
 };
 

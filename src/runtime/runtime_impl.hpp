@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <type_traits>
 #include <typeindex>
 #include <unordered_map>
 
@@ -19,12 +20,18 @@ class Runtime::Impl {
       : options(runtime_options), loop(std::make_shared<Loop>()), pool(std::make_shared<Pool>(runtime_options)) {}
 
   // The runtime's one object of a type that a layer above keeps here, made at its first use from the
-  // loop. It lives as long as the runtime and is destroyed after the loop has stopped.
+  // loop, and the options if it takes them. It lives as long as the runtime and is destroyed after the loop has stopped.
   template <class T>
   std::shared_ptr<T> service() {
     const std::lock_guard lock(services_mutex_);
     std::shared_ptr<void>& service = services_[typeid(T)];
-    if (!service) service = std::make_shared<T>(loop);
+    if (!service) {
+      if constexpr (std::is_constructible_v<T, std::shared_ptr<Loop>, const RuntimeOptions&>) {
+        service = std::make_shared<T>(loop, options);
+      } else {
+        service = std::make_shared<T>(loop);
+      }
+    }
     return std::static_pointer_cast<T>(service);
   }
 

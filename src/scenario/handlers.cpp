@@ -5,7 +5,10 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
+#include <cstdlib>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -13,7 +16,12 @@
 #include <utility>
 #include <vector>
 
+#include "allm/scenario.hpp"
+
+#include "runtime/runtime_impl.hpp"
 #include "scenario/reader.hpp"
+#include "tools/lanes.hpp"
+#include "tools/worker_process.hpp"
 
 namespace allm::scenario {
 namespace {
@@ -115,10 +123,29 @@ Function parse_raise(const Json& value, const Path& path, Problems& problems) {
   };
 }
 
-Function refuse_isolated(const Json&, const Path& path, Problems& problems) {
-  problems.add(path, "unsupported",
-               "this handler ends the process that runs it and needs isolated execution, which this version does not "
-               "have");
+Function parse_exit(const Json& value, const Path& path, Problems& problems) {
+  if (!value.is_number_integer() || value < 0 || value > 255) {
+    problems.add(path, "invalid_type", "expected an exit status from 0 to 255");
+    return {};
+  }
+  return [status = value.get<int>()](const Json&, const ToolContext&) -> ToolOutcome { std::_Exit(status); };
+}
+
+Function parse_crash(const Json& value, const Path& path, Problems& problems) {
+  for (int signal = 1; value.is_string() && signal < NSIG; ++signal) {
+    const char* const name = sigabbrev_np(signal);
+    if (name == nullptr || value.get_ref<const std::string&>() != std::string("SIG") + name) continue;
+    return [signal](const Json&, const ToolContext&) -> ToolOutcome {
+      std::signal(signal, SIG_DFL);
+      sigset_t unblocked;
+      sigemptyset(&unblocked);
+      sigaddset(&unblocked, signal);
+      pthread_sigmask(SIG_UNBLOCK, &unblocked, nullptr);
+      std::raise(signal);
+      return failure("the signal did not end the process");
+    };
+  }
+  problems.add(path, "invalid_type", "expected a signal's name, such as SIGSEGV");
   return {};
 }
 
@@ -166,8 +193,8 @@ constexpr std::array<Form, 13> kForms = {{
     {"raise", parse_raise},
     {"sleep", parse_sleep},
     {"sequence", parse_sequence},
-    {"exit", refuse_isolated},
-    {"crash", refuse_isolated},
+    {"exit", parse_exit},
+    {"crash", parse_crash},
 }};
 
 Function parse(const Json& form, const Path& path, Problems& problems) {
@@ -185,11 +212,79 @@ Function parse(const Json& form, const Path& path, Problems& problems) {
   return found->make(form.begin().value(), below, problems);
 }
 
+bool ends_process(const Json& form) {
+  if (!form.is_object() || form.size() != 1) return false;
+  const std::string& name = form.begin().key();
+  const Json& value = form.begin().value();
+  if (name == "exit" || name == "crash") return true;
+  if (name == "sleep") return value.is_object() && value.contains("then") && ends_process(value["then"]);
+  return name == "sequence" && value.is_array() && std::ranges::any_of(value, &ends_process);
+}
+
+// Sends the form to a worker with each call. Which of a sequence it is the turn of is decided here, since a worker does
+// not know of the calls that others ran.
+class IsolatedHandler {
+ public:
+  explicit IsolatedHandler(Json form) : form_(std::move(form)), turns_(std::make_shared<Turns>()) {}
+
+  void operator()(const Json& arguments, const ToolContext& context, ToolCompletion done) const {
+    Json form = form_;
+    take_turns(form, "");
+    const auto lanes = context.engine().runtime()->impl().service<Lanes>();
+    lanes->run_entry(std::string(kEntry), form, {}, arguments, context, std::move(done));
+  }
+
+  static constexpr std::string_view kEntry = "scenario";
+
+ private:
+  struct Turns {
+    std::mutex mutex;
+    std::map<std::string, std::size_t> counts;  // by the place of a sequence in the form
+  };
+
+  void take_turns(Json& form, const std::string& place) const {
+    if (form.contains("sequence")) {
+      const Json& list = form["sequence"];
+      std::size_t turn = 0;
+      {
+        const std::lock_guard lock(turns_->mutex);
+        turn = std::min(turns_->counts[place]++, list.size() - 1);
+      }
+      Json chosen = list[turn];
+      form = std::move(chosen);
+      take_turns(form, place + "/" + std::to_string(turn));
+    } else if (form.contains("sleep")) {
+      take_turns(form["sleep"]["then"], place + "/then");
+    }
+  }
+
+  const Json form_;
+  const std::shared_ptr<Turns> turns_;
+};
+
 }  // namespace
 
-Handler make_handler(const Json& form, const Path& path, Problems& problems) {
+Handler make_handler(const Json& form, const Path& path, Lane lane, Problems& problems) {
   Function function = parse(form, path, problems);
-  return function ? Handler(std::move(function)) : Handler();
+  if (!function) return {};
+  if (lane == Lane::worker || ends_process(form)) return IsolatedHandler(form);
+  return function;
+}
+
+void register_handler_entry() {
+  register_worker_entry(std::string(IsolatedHandler::kEntry), [](const Json& form, const Json& arguments,
+                                                                 const ToolContext& context,
+                                                                 const ToolCompletion& done) {
+    Problems problems;
+    const Function function = parse(form, {}, problems);
+    done(function ? function(arguments, context) : failure("no such handler"));
+  });
 }
 
 }  // namespace allm::scenario
+
+namespace allm {
+
+void register_scenario_workers() { scenario::register_handler_entry(); }
+
+}  // namespace allm

@@ -12,7 +12,7 @@
 namespace allm::scenario {
 namespace {
 
-Tool parse_tool(const Json& value, const Path& path, Problems& problems) {
+Tool parse_tool(const Json& value, const Path& path, Lane lane, Problems& problems) {
   const Reader reader(
       value, path, {"name", "description", "schema", "handler", "manual", "validate_arguments", "metadata"}, problems);
   Tool tool{.name = reader.required_text("name").value_or(""),
@@ -23,7 +23,7 @@ Tool parse_tool(const Json& value, const Path& path, Problems& problems) {
   if (const Json* schema = reader.find("schema")) tool.schema = *schema;
   if (const Json* metadata = reader.object("metadata")) tool.metadata = *metadata;
   if (const Json* handler = reader.find("handler")) {
-    tool.handler = make_handler(*handler, reader.path("handler"), problems);
+    tool.handler = make_handler(*handler, reader.path("handler"), lane, problems);
   }
   return tool;
 }
@@ -63,7 +63,7 @@ void report_script(const Error& error, const Path& path, Problems& problems) {
 
 }  // namespace
 
-Scenario parse_scenario(const Json& json, const Path& path, Problems& problems) {
+Scenario parse_scenario(const Json& json, const Path& path, Lane lane, Problems& problems) {
   const Reader reader(json, path, {"name", "about", "scripts", "tools", "engine", "options", "run", "expect"},
                       problems);
   Scenario scenario;
@@ -79,7 +79,7 @@ Scenario parse_scenario(const Json& json, const Path& path, Problems& problems) 
   if (const Json* tools = reader.array("tools")) {
     for (std::size_t i = 0; i < tools->size(); ++i) {
       scenario.tools.push_back(
-          parse_tool((*tools)[i], at(reader.path("tools"), static_cast<std::int64_t>(i)), problems));
+          parse_tool((*tools)[i], at(reader.path("tools"), static_cast<std::int64_t>(i)), lane, problems));
     }
   }
   if (const Json* engine = reader.find("engine")) parse_engine(*engine, reader.path("engine"), problems, scenario);
@@ -104,15 +104,15 @@ Scenario parse_scenario(const Json& json, const Path& path, Problems& problems) 
   return scenario;
 }
 
-Result<std::vector<Scenario>> parse_scenarios(const Json& json) {
+Result<std::vector<Scenario>> parse_scenarios(const Json& json, Lane lane) {
   Problems problems;
   std::vector<Scenario> scenarios;
   if (json.is_array()) {
     for (std::size_t i = 0; i < json.size(); ++i) {
-      scenarios.push_back(parse_scenario(json[i], {static_cast<std::int64_t>(i)}, problems));
+      scenarios.push_back(parse_scenario(json[i], {static_cast<std::int64_t>(i)}, lane, problems));
     }
   } else {
-    scenarios.push_back(parse_scenario(json, {}, problems));
+    scenarios.push_back(parse_scenario(json, {}, lane, problems));
   }
   if (!problems.empty()) return std::unexpected(problems.to_error());
   return scenarios;

@@ -29,8 +29,8 @@ ScenarioOutcome run_scenario(const scenario::Scenario& scenario) {
 
 }  // namespace
 
-Result<std::vector<ScenarioOutcome>> run_scenarios(const Json& scenarios) {
-  auto parsed = scenario::parse_scenarios(scenarios);
+Result<std::vector<ScenarioOutcome>> run_scenarios(const Json& scenarios, const ScenarioOptions& options) {
+  auto parsed = scenario::parse_scenarios(scenarios, options.lane);
   if (!parsed) return std::unexpected(std::move(parsed.error()));
   std::vector<ScenarioOutcome> outcomes;
   outcomes.reserve(parsed->size());

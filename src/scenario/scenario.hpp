@@ -77,15 +77,15 @@ struct Scenario {
   Json expect;  // an array, one pattern per operation; null matches anything
 };
 
-// Reads one scenario. Everything that departs from the format is reported under `path`; the result
+// Reads one scenario whose tools run in that lane. Everything that departs from the format is reported under `path`; the result
 // is then not to be used.
-Scenario parse_scenario(const Json& json, const Path& path, Problems& problems);
+Scenario parse_scenario(const Json& json, const Path& path, Lane lane, Problems& problems);
 
 // Reads one operation, an object with one key.
 Operation parse_operation(const Json& json, const Path& path, Problems& problems);
 
 // Reads an object, or an array of them. Fails with ValidationError `invalid_scenario`, which names
 // every problem found.
-Result<std::vector<Scenario>> parse_scenarios(const Json& json);
+Result<std::vector<Scenario>> parse_scenarios(const Json& json, Lane lane = Lane::thread);
 
 }  // namespace allm::scenario

@@ -14,6 +14,7 @@
 #include "tools/arguments.hpp"
 #include "tools/compact.hpp"
 #include "tools/halt.hpp"
+#include "tools/lanes.hpp"
 #include "tools/unknown_tool.hpp"
 
 namespace allm {
@@ -64,7 +65,10 @@ Poll ToolBatchSource::poll(const Waker& waker) {
     while (next_ < calls_.size() && running_ < limit_) start(next_++);
     if (!ready_.empty()) continue;
     if (running_ == 0) return Poll::end();
-    if (!inbox_->take(settled_, progress_, waker)) return Poll::pending();
+    if (!inbox_->take(settled_, progress_, waker)) {
+      await(waker);
+      return Poll::pending();
+    }
     for (const BatchInbox::Progress& report : std::exchange(progress_, {})) {
       run_->options.on_tool_progress(calls_[report.index], report.report);
     }
@@ -75,6 +79,15 @@ Poll ToolBatchSource::poll(const Waker& waker) {
       finish(index, call->take_outcome());
     }
     settled_.clear();
+  }
+}
+
+void ToolBatchSource::await(const Waker& waker) {
+  for (const Slot& slot : slots_) {
+    if (!slot.pending) continue;
+    const std::shared_ptr<Loop>* loop = slot.pending->awaited_loop();
+    // Where it is the only one, what arrives for it need not pass through another thread.
+    if (loop != nullptr) slot.pending->await(running_ == 1 && waker.will_drive(*loop));
   }
 }
 
@@ -99,10 +112,10 @@ std::optional<ToolOutcome> ToolBatchSource::answer_at_once(const ToolCall& call,
   if (tool->validate_arguments && run_->engine.impl().options.validate_arguments) {
     if (Status fits = check_arguments(*run_->tools, *tool, call, arguments); !fits) return ToolFailure{fits.error()};
   }
-  if (!tool->handler && !run_->executor) {
+  if (!tool->handler && !run_->executor && !leaves_process(*tool)) {
     return failed(ToolError::Reason::not_found, "tool '" + call.name + "' has no handler");
   }
-  if (run_->engine.runtime()->impl().pool->full()) {
+  if (!leaves_process(*tool) && run_->engine.runtime()->impl().pool->full()) {
     return failed(ToolError::Reason::overloaded, "tool '" + call.name + "' was not run: " +
                                                      std::to_string(run_->engine.runtime()->options().max_set_aside) +
                                                      " earlier calls are past their deadlines and still running");

@@ -38,6 +38,8 @@ class ToolBatchSource : public EventSource {
     Message message;
   };
   void start(std::size_t index);
+  // Before `waker`'s consumer waits.
+  void await(const Waker& waker);
   // What can be said without running the handler; nothing if it has to run with `arguments`.
   std::optional<ToolOutcome> answer_at_once(const ToolCall& call, const Tool*& tool, Json& arguments) const;
   void finish(std::size_t index, ToolOutcome outcome);

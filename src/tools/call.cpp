@@ -1,10 +1,11 @@
 #include "tools/call.hpp"
 
-#include <exception>
 #include <string>
 
 #include "runtime/deadline.hpp"
 #include "runtime/runtime_impl.hpp"
+#include "tools/guarded.hpp"
+#include "tools/lanes.hpp"
 
 namespace allm {
 namespace {
@@ -101,7 +102,21 @@ void PendingCall::dispatch(std::chrono::milliseconds timeout) {
   deadline = deadline_after(timeout, started_);
   report(*Impl::run, SpanKind::tool, SpanPhase::start, {.tool = &tool_, .tool_call = &call});
   loop_->arm(shared_from_this(), deadline);
+  if (leaves_process(tool_) && !Impl::run->executor) {
+    lane_call_ = prepare_lane_call();
+    if (!lane_call_ || lane_call_->start_now()) return;
+  }
   pool_->submit(shared_from_this());
+}
+
+std::shared_ptr<LaneCall> PendingCall::prepare_lane_call() {
+  ToolCompletion done(std::make_shared<CompletionSink>(shared_from_this()));
+  const std::shared_ptr<Lanes> lanes = Impl::run->engine.runtime()->impl().service<Lanes>();
+  return lanes->prepare(tool_, arguments_, ToolContext(this), std::move(done));
+}
+
+void PendingCall::await(bool serving) {
+  if (lane_call_) lane_call_->await(serving);
 }
 
 void PendingCall::disarm() { loop_->cancel(*this); }
@@ -136,26 +151,25 @@ bool PendingCall::complete(ToolOutcome outcome) {
 void PendingCall::run() noexcept {
   // The order of these two against claim() and set_thread_aside() decides who counts the thread.
   thread_.store(Thread::running);
-  if (!settled_.load()) execute();
+  if (!settled_.load()) {
+    execute();
+  } else if (lane_call_) {
+    lane_call_->abandon();
+  }
   if (thread_.exchange(Thread::returned) == Thread::set_aside) pool_->set_aside_returned();
 }
 
 void PendingCall::execute() noexcept {
+  if (lane_call_) return lane_call_->start();
   const ToolCompletion done(std::make_shared<CompletionSink>(shared_from_this()));
   const ToolContext context(this);
-  try {
+  run_guarded(call, done, [&] {
     if (Impl::run->executor) {
       Impl::run->executor->execute(tool_, arguments_, context, done);
     } else {
       tool_.handler(arguments_, context, done);
     }
-  } catch (const std::exception& exception) {
-    done(ToolFailure{Error(error(ToolError::Reason::handler_raised),
-                           "the handler of tool '" + call.name + "' threw: " + exception.what())});
-  } catch (...) {
-    done(ToolFailure{Error(error(ToolError::Reason::handler_raised),
-                           "the handler of tool '" + call.name + "' threw something that is no std::exception")});
-  }
+  });
 }
 
 void PendingCall::set_thread_aside() {

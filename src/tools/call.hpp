@@ -19,6 +19,7 @@
 #include "engine/span.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/pool.hpp"
+#include "tools/lane_call.hpp"
 
 namespace allm {
 
@@ -75,6 +76,10 @@ class PendingCall : public Pool::Task,
   ToolOutcome take_outcome() { return std::move(*outcome_); }
   // The deadline is not needed any more.
   void disarm();
+  // Before the consumer waits: whether it drives the loop meanwhile, for a call that the loop brings the answer of.
+  void await(bool serving);
+  // The loop that brings it; null for a call that runs on a thread.
+  const std::shared_ptr<Loop>* awaited_loop() const { return lane_call_ ? &loop_ : nullptr; }
 
   // Settles the call if it is not settled yet; whether it did. Any thread.
   bool complete(ToolOutcome outcome);
@@ -93,6 +98,7 @@ class PendingCall : public Pool::Task,
   void execute() noexcept;
   void set_thread_aside();
   ToolError error(ToolError::Reason reason) const;
+  std::shared_ptr<LaneCall> prepare_lane_call();
 
   const Tool& tool_;  // of the run's tool set, which the run keeps alive
   const Json arguments_;
@@ -104,6 +110,7 @@ class PendingCall : public Pool::Task,
   std::atomic<Thread> thread_{Thread::queued};
   std::optional<ToolOutcome> outcome_;  // written by the one who settles, read after the inbox told
   std::chrono::steady_clock::time_point started_;
+  std::shared_ptr<LaneCall> lane_call_;  // if it leaves the process
 };
 
 }  // namespace allm

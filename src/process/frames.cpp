@@ -1,0 +1,106 @@
+#include "process/frames.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <sys/socket.h>
+
+namespace allm {
+namespace {
+
+// More than any message of ours carries.
+constexpr std::size_t kMaxFds = 8;
+
+}  // namespace
+
+std::string make_frame(std::string_view text) {
+  std::string frame;
+  frame.reserve(kFrameHeaderBytes + text.size());
+  const auto length = static_cast<std::uint32_t>(text.size());
+  for (unsigned shift = 0; shift < 32; shift += 8) frame.push_back(static_cast<char>((length >> shift) & 0xffU));
+  frame.append(text);
+  return frame;
+}
+
+std::uint32_t frame_length(const char* header) {
+  std::uint32_t length = 0;
+  for (unsigned i = 0; i < kFrameHeaderBytes; ++i) {
+    length |= static_cast<std::uint32_t>(static_cast<unsigned char>(header[i])) << (8 * i);
+  }
+  return length;
+}
+
+std::optional<std::string> FrameReader::next(std::size_t limit) {
+  const std::string_view rest = std::string_view(buffer_).substr(begin_);
+  if (rest.size() < kFrameHeaderBytes) return std::nullopt;
+  const std::size_t length = frame_length(rest.data());
+  if (length > limit || rest.size() - kFrameHeaderBytes < length) return std::nullopt;
+  std::string frame(rest.substr(kFrameHeaderBytes, length));
+  begin_ += kFrameHeaderBytes + length;
+  if (begin_ == buffer_.size()) {
+    buffer_.clear();
+    begin_ = 0;
+  } else if (begin_ > buffer_.size() / 2) {
+    buffer_.erase(0, begin_);
+    begin_ = 0;
+  }
+  return frame;
+}
+
+bool FrameReader::exceeds(std::size_t limit) const {
+  const std::string_view rest = std::string_view(buffer_).substr(begin_);
+  return rest.size() >= kFrameHeaderBytes && frame_length(rest.data()) > limit;
+}
+
+bool send_all(int socket, std::string_view bytes, const std::vector<int>& fds) {
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxFds * sizeof(int))> control{};
+  bool with_fds = !fds.empty();
+  while (!bytes.empty()) {
+    iovec data{const_cast<char*>(bytes.data()), bytes.size()};
+    msghdr message{};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    if (with_fds) {
+      message.msg_control = control.data();
+      message.msg_controllen = CMSG_SPACE(fds.size() * sizeof(int));
+      cmsghdr* const header = CMSG_FIRSTHDR(&message);
+      header->cmsg_level = SOL_SOCKET;
+      header->cmsg_type = SCM_RIGHTS;
+      header->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
+      std::memcpy(CMSG_DATA(header), fds.data(), fds.size() * sizeof(int));
+    }
+    const ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return false;
+    with_fds = false;
+    bytes.remove_prefix(static_cast<std::size_t>(sent));
+  }
+  return true;
+}
+
+ssize_t receive_some(int socket, char* buffer, std::size_t size, std::vector<Fd>& fds) {
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxFds * sizeof(int))> control{};
+  iovec data{buffer, size};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  ssize_t got = 0;
+  do {
+    got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  } while (got < 0 && errno == EINTR);
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); got >= 0 && header != nullptr;
+       header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(header) + i * sizeof(int), sizeof fd);
+      fds.emplace_back(fd);
+    }
+  }
+  return got;
+}
+
+}  // namespace allm

@@ -1,0 +1,41 @@
+// Frames: texts on a stream socket, each with its length before it (four bytes, the least significant first).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "process/fd.hpp"
+
+namespace allm {
+
+inline constexpr std::size_t kFrameHeaderBytes = 4;
+
+// A text as it goes over the wire. At most 4 GiB.
+std::string make_frame(std::string_view text);
+std::uint32_t frame_length(const char* header);
+
+// Finds frames in bytes, however they are split. One thread at a time.
+class FrameReader {
+ public:
+  void feed(std::string_view bytes) { buffer_.append(bytes); }
+  // The next whole frame; nothing if it is not there yet, or if it is longer than `limit`.
+  std::optional<std::string> next(std::size_t limit);
+  // Whether the next frame is longer than that.
+  bool exceeds(std::size_t limit) const;
+
+ private:
+  std::string buffer_;
+  std::size_t begin_ = 0;
+};
+
+// Sends all of `bytes`, with descriptors if there are any. Blocks; false if the other end is gone.
+bool send_all(int socket, std::string_view bytes, const std::vector<int>& fds = {});
+
+// Receives what is there, and descriptors that came with it. 0 at the end, -1 with errno otherwise.
+ssize_t receive_some(int socket, char* buffer, std::size_t size, std::vector<Fd>& fds);
+
+}  // namespace allm

@@ -1,0 +1,180 @@
+#include "process/keeper.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+
+#include "data/read_file.hpp"
+#include "process/role.hpp"
+
+namespace allm {
+namespace {
+
+constexpr std::size_t kMaxReportBytes = std::size_t{1} << 20U;
+
+class Posted : public Timer::Task {
+ public:
+  explicit Posted(std::function<void()> function) : function_(std::move(function)) {}
+  void fire() noexcept override { function_(); }
+
+ private:
+  std::function<void()> function_;
+};
+
+std::vector<std::string> environment_with(std::string role) {
+  std::vector<std::string> environment;
+  for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
+  environment.push_back(std::move(role));
+  return environment;
+}
+
+// 0, or an errno.
+int spawn_self(int line, pid_t& pid) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, line, kLineFd);
+  posix_spawn_file_actions_addclosefrom_np(&actions, kLineFd + 1);
+  posix_spawnattr_init(&attributes);
+  sigset_t signals;
+  sigemptyset(&signals);
+  posix_spawnattr_setsigmask(&attributes, &signals);
+  sigfillset(&signals);
+  posix_spawnattr_setsigdefault(&attributes, &signals);
+  // A session of its own: what a terminal sends to the program's group is for the program.
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  std::string name = "allm-keeper";
+  std::array<char*, 2> arguments = {name.data(), nullptr};
+  std::vector<std::string> environment =
+      environment_with(std::string(kRoleVariable) + "=keeper:" + std::to_string(getpid()));
+  std::vector<char*> pointers;
+  for (std::string& variable : environment) pointers.push_back(variable.data());
+  pointers.push_back(nullptr);
+  const int error = posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, arguments.data(), pointers.data());
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  return error;
+}
+
+}  // namespace
+
+Keeper::Keeper(std::shared_ptr<Loop> loop) : loop_(std::move(loop)) {}
+
+Keeper::~Keeper() { close(); }
+
+void Keeper::close() {
+  std::map<std::uint64_t, std::shared_ptr<JobListener>> dropped;
+  const std::lock_guard lock(mutex_);
+  line_.reset();
+  if (pid_ > 0) waitpid(std::exchange(pid_, 0), nullptr, 0);
+  dropped.swap(listeners_);
+  stopping_.clear();
+  watch_stopping();
+}
+
+bool Keeper::is_running() {
+  const std::lock_guard lock(mutex_);
+  return static_cast<bool>(line_);
+}
+
+std::string Keeper::start_keeper() {
+  if (line_) return {};
+  if (!gives_way()) {
+    return "the program does not call allm::run_as_worker_if_asked at the top of its main, which worker processes and "
+           "commands need";
+  }
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return "no socket could be made: " + errno_text(errno);
+  }
+  Fd ours(ends[0]);
+  // Not the number that it gets in the child: moving it there would then keep it from being passed on.
+  const Fd theirs(fcntl(ends[1], F_DUPFD_CLOEXEC, kLineFd + 1));
+  ::close(ends[1]);
+  if (const int error = spawn_self(theirs.get(), pid_); error != 0) {
+    return "the keeper process could not be started: " + errno_text(error);
+  }
+  line_ = std::move(ours);
+  frames_ = {};
+  loop_->post(std::make_shared<Posted>([weak = weak_from_this(), fd = line_.get()] {
+    if (const auto alive = weak.lock()) alive->loop_->watch(fd, EPOLLIN, *alive);
+  }));
+  return {};
+}
+
+std::expected<std::uint64_t, std::string> Keeper::start(JobRequest request, const std::vector<int>& fds,
+                                                        std::shared_ptr<JobListener> listener) {
+  const std::lock_guard lock(mutex_);
+  if (std::string problem = start_keeper(); !problem.empty()) return std::unexpected(std::move(problem));
+  request.id = ++last_id_;
+  const auto text = write_json(to_message(request));
+  if (!text) return std::unexpected(text.error().message());
+  listeners_.emplace(request.id, std::move(listener));
+  if (!send_all(line_.get(), make_frame(*text), fds)) {
+    listeners_.erase(request.id);
+    return std::unexpected("the keeper process has gone");
+  }
+  return request.id;
+}
+
+void Keeper::stop(std::uint64_t job, std::chrono::milliseconds grace) {
+  const std::lock_guard lock(mutex_);
+  if (!listeners_.contains(job)) return;
+  stopping_.insert(job);
+  watch_stopping();
+  const auto text = write_json(stop_message(job, grace));
+  // Where it is gone, so are its jobs, and ready() is told.
+  send_all(line_.get(), make_frame(*text));
+}
+
+void Keeper::watch_stopping() {
+  if (stopping_.empty()) {
+    reader_.reset();
+  } else if (!reader_) {
+    reader_.emplace(loop_, false);
+  }
+}
+
+void Keeper::ready(int fd, unsigned /*events*/) noexcept {
+  std::vector<std::pair<std::shared_ptr<JobListener>, JobEnd>> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    std::array<char, 65536> buffer{};
+    const ssize_t got = recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
+      loop_->unwatch(fd);
+      for (auto& [id, listener] : std::exchange(listeners_, {})) {
+        ended.emplace_back(std::move(listener), JobEnd{.id = id, .signal = SIGKILL});
+      }
+      stopping_.clear();
+      line_.reset();
+      waitpid(std::exchange(pid_, 0), nullptr, 0);
+    } else if (got > 0) {
+      frames_.feed({buffer.data(), static_cast<std::size_t>(got)});
+      while (const auto frame = frames_.next(kMaxReportBytes)) {
+        const auto message = parse_json(*frame);
+        if (!message) continue;
+        JobEnd end = job_end_from(*message);
+        const auto listener = listeners_.find(end.id);
+        if (listener == listeners_.end()) continue;
+        stopping_.erase(end.id);
+        ended.emplace_back(std::move(listener->second), std::move(end));
+        listeners_.erase(listener);
+      }
+    }
+    watch_stopping();
+  }
+  for (const auto& [listener, end] : ended) listener->job_ended(end);
+}
+
+}  // namespace allm

@@ -1,0 +1,133 @@
+// Nothing is left behind: not after thousands of calls, not when the program is killed.
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <fcntl.h>
+#include <filesystem>
+#include <random>
+#include <spawn.h>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "allm/tool_runner.hpp"
+
+#include "process/fd.hpp"
+#include "runtime/test_waits.hpp"
+#include "tests/lanes/misbehaviour.hpp"
+#include "tests/lanes/processes.hpp"
+
+namespace allm::testing {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kRounds = 10;
+constexpr int kKills = 20;
+constexpr bool kSanitized = true;
+#else
+constexpr int kRounds = 100;
+constexpr int kKills = 200;
+constexpr bool kSanitized = false;
+#endif
+
+// Twenty calls, of all kinds that are quick.
+void run_round(int round, const Engine& engine) {
+  std::vector<Tool> tools;
+  std::vector<ToolCall> calls;
+  const std::vector<std::string>& kinds = misbehaviours();
+  for (std::size_t i = 0; calls.size() < 20; ++i) {
+    const std::string& kind = kinds[(i + static_cast<std::size_t>(round)) % kinds.size()];
+    if (kind == "writes_1_gb" || kind == "allocates" || kind == "floods_stderr") continue;
+    const bool in_worker = (i + static_cast<std::size_t>(round)) % 2 == 0;
+    Tool tool = in_worker ? worker_tool(kind) : command_tool(kind);
+    const std::string name = tool.name;
+    if (!in_worker) tool.name += "_command";
+    tool.timeout = std::chrono::milliseconds(200);
+    tool.limits.grace = std::chrono::milliseconds(20);
+    calls.push_back({.id = std::to_string(i), .name = tool.name});
+    if (std::ranges::find(tools, tool.name, &Tool::name) == tools.end()) tools.push_back(std::move(tool));
+  }
+  const auto batch = run_tool_calls(calls, tools, {.max_concurrency = 20}, engine);
+  ASSERT_TRUE(batch.has_value());
+  ASSERT_EQ(batch->messages.size(), calls.size());
+}
+
+std::size_t temporary_files() {
+  const std::filesystem::directory_iterator entries("/dev/shm");
+  return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
+}
+
+TEST(Leftovers, ThousandsOfCallsLeaveNothing) {
+  const std::size_t temporary_before = temporary_files();
+  const std::size_t files_before = open_files(getpid());
+  {
+    const auto runtime = Runtime::create({.max_workers = 8});
+    const Engine engine({.runtime = runtime});
+    for (int i = 0; i < kRounds / 4; ++i) run_round(i, engine);
+    const std::size_t memory = resident_bytes(getpid());
+    for (int i = kRounds / 4; i < kRounds; ++i) run_round(i, engine);
+    if (!kSanitized) {
+      EXPECT_LT(resident_bytes(getpid()), memory + (std::size_t{8} << 20U));
+    }
+    // All that is left is the keeper and workers that wait.
+    eventually(
+        [] {
+          for (const pid_t pid : descendants(getpid())) {
+            const std::string name = name_of(pid);
+            if (name != "allm-keeper" && name != "allm-worker") return false;
+          }
+          return true;
+        },
+        "the end of all that was called");
+  }
+  eventually([] { return descendants(getpid()).empty(); }, "the end of all processes");
+  eventually([&] { return open_files(getpid()) <= files_before; }, "the end of all descriptors");
+  EXPECT_EQ(temporary_files(), temporary_before);
+}
+
+// Starts the program that starts workers and commands without end; returns when it has begun.
+pid_t start_program(const std::string& mark) {
+  std::array<int, 2> ends{};
+  EXPECT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
+  const Fd ours(ends[0]);
+  Fd theirs(ends[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, theirs.get(), STDOUT_FILENO);
+  std::vector<std::string> environment = {mark};
+  for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
+  std::vector<char*> pointers;
+  for (std::string& variable : environment) pointers.push_back(variable.data());
+  pointers.push_back(nullptr);
+  std::string program = ALLM_MISBEHAVE;
+  std::string argument = "program";
+  std::array<char*, 3> arguments = {program.data(), argument.data(), nullptr};
+  pid_t pid = 0;
+  EXPECT_EQ(posix_spawn(&pid, program.c_str(), &actions, nullptr, arguments.data(), pointers.data()), 0);
+  posix_spawn_file_actions_destroy(&actions);
+  theirs.reset();
+  char byte = 0;
+  EXPECT_EQ(read(ours.get(), &byte, 1), 1);
+  return pid;
+}
+
+TEST(Leftovers, NoProcessSurvivesTheProgram) {
+  std::mt19937 random(20261116);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same moments in every run
+  std::uniform_int_distribution<int> microseconds(0, 60'000);
+  for (int i = 0; i < kKills; ++i) {
+    const std::string mark = "ALLM_TEST_MARK=" + std::to_string(getpid()) + "." + std::to_string(i) + ".";
+    const pid_t pid = start_program(mark);
+    // The moment is what is random here; nothing waits for it.
+    std::this_thread::sleep_for(std::chrono::microseconds(microseconds(random)));
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+    eventually([&] { return processes_with(mark).empty(); }, "the end of what the killed program had started");
+  }
+}
+
+}  // namespace
+}  // namespace allm::testing

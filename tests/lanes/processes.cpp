@@ -1,0 +1,89 @@
+#include "tests/lanes/processes.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <unistd.h>
+
+namespace allm::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<pid_t> all_processes() {
+  std::vector<pid_t> pids;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (std::ranges::all_of(name, [](unsigned char c) { return std::isdigit(c) != 0; })) pids.push_back(std::stoi(name));
+  }
+  return pids;
+}
+
+fs::path folder(pid_t pid) { return fs::path("/proc") / std::to_string(pid); }
+
+pid_t parent_of(pid_t pid) {
+  const std::string stat = contents(folder(pid) / "stat");
+  const std::size_t end = stat.rfind(')');  // the name before it may hold anything
+  if (end == std::string::npos) return 0;
+  std::istringstream rest(stat.substr(end + 1));
+  std::string state;
+  pid_t parent = 0;
+  rest >> state >> parent;
+  return parent;
+}
+
+}  // namespace
+
+std::vector<pid_t> descendants(pid_t ancestor) {
+  std::vector<pid_t> found;
+  std::vector<pid_t> all = all_processes();
+  for (bool more = true; more;) {
+    more = false;
+    for (pid_t& pid : all) {
+      if (pid == 0) continue;
+      const pid_t parent = parent_of(pid);
+      if (parent != ancestor && std::ranges::find(found, parent) == found.end()) continue;
+      found.push_back(pid);
+      pid = 0;
+      more = true;
+    }
+  }
+  return found;
+}
+
+std::vector<pid_t> processes_with(const std::string& environment_text) {
+  std::vector<pid_t> found = all_processes();
+  std::erase_if(found, [&](pid_t pid) {
+    return contents(folder(pid) / "environ").find(environment_text) == std::string::npos;
+  });
+  return found;
+}
+
+std::string name_of(pid_t pid) {
+  const std::string line = contents(folder(pid) / "cmdline");
+  return line.substr(0, line.find('\0'));
+}
+
+std::size_t open_files(pid_t pid) {
+  std::error_code error;
+  const fs::directory_iterator entries(folder(pid) / "fd", error);
+  return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
+}
+
+std::size_t resident_bytes(pid_t pid) {
+  std::istringstream numbers(contents(folder(pid) / "statm"));
+  std::size_t size = 0;
+  std::size_t resident = 0;
+  numbers >> size >> resident;
+  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace allm::testing

@@ -1,0 +1,20 @@
+// What /proc says about processes, for tests that leave none behind.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace allm::testing {
+
+// Processes, zombies included, that `ancestor` has started, directly or not.
+std::vector<pid_t> descendants(pid_t ancestor);
+// Processes in whose environment the text is.
+std::vector<pid_t> processes_with(const std::string& environment_text);
+// The name of its program, as it was started.
+std::string name_of(pid_t pid);
+std::size_t open_files(pid_t pid);
+std::size_t resident_bytes(pid_t pid);
+
+}  // namespace allm::testing

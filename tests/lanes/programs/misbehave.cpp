@@ -1,0 +1,51 @@
+// misbehave KIND: does it, as a command would. misbehave program: starts workers and commands without end, for tests
+// that kill it.
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "allm/allm.hpp"
+
+#include "tests/lanes/misbehaviour.hpp"
+
+namespace {
+
+void start_processes_for_ever() {
+  using namespace allm;
+  Tool worker = testing::worker_tool("sleeps");
+  Tool stubborn = testing::worker_tool("ignores_sigterm");
+  Tool command = testing::command_tool("sleeps");
+  command.name = "command";
+  Tool shell{.name = "shell", .command = Command{.argv = {"sh", "-c", "sleep 1000 & setsid sleep 1000 & wait"}}};
+  for (Tool* tool : {&command, &shell}) tool->command->pass_environment.emplace_back("ALLM_TEST_MARK");
+  std::puts("begun");
+  std::fflush(stdout);
+  for (int i = 0;; ++i) {
+    std::vector<ToolCall> calls;
+    for (const char* name : {"sleeps", "ignores_sigterm", "command", "shell"}) {
+      calls.push_back({.id = std::to_string(calls.size()), .name = name});
+    }
+    run_tool_calls(calls, {worker, stubborn, command, shell}, {.tool_timeout = std::chrono::milliseconds(5 + i % 50)});
+  }
+}
+
+// In this process, on a thread of the runtime: what that lane cannot contain.
+int run_on_a_thread(const std::string& kind) {
+  using namespace allm;
+  const Tool tool{.name = "t", .handler = [&](const Json&) { return testing::misbehave(kind); }};
+  const auto batch = run_tool_calls({{.id = "c", .name = "t"}}, {tool});
+  std::puts(batch ? batch->messages[0].text().c_str() : "no batch");
+  return 0;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  allm::run_as_worker_if_asked(allm::testing::worker_tools());
+  const std::string kind = count > 1 ? arguments[1] : "";
+  if (kind == "program") start_processes_for_ever();
+  if (kind == "thread") return run_on_a_thread(arguments[2]);
+  const allm::ToolOutcome outcome = allm::testing::misbehave(kind);
+  std::puts(std::get<allm::ToolOk>(outcome).value.get<std::string>().c_str());
+  return 0;
+}

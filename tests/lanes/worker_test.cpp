@@ -1,0 +1,229 @@
+// The worker lane, by what handlers and programs see of it.
+#include <csignal>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "allm/tool_runner.hpp"
+#include "allm/workers.hpp"
+
+#include "runtime/test_waits.hpp"
+#include "tests/lanes/misbehaviour.hpp"
+#include "tests/lanes/processes.hpp"
+
+namespace allm::testing {
+namespace {
+
+Tool known(const std::string& name) {
+  for (Tool& tool : worker_tools()) {
+    if (tool.name == name) return tool;
+  }
+  return {.name = name, .lane = Lane::worker};
+}
+
+std::string call(const Tool& tool, const Json& arguments = Json::object(), const CallOptions& options = {},
+                 const Engine& engine = Engine()) {
+  const auto batch = run_tool_calls({{.id = "c1", .name = tool.name, .arguments = arguments}}, {tool}, options, engine);
+  return batch ? batch->messages.at(0).text() : batch.error().message();
+}
+
+Json called(const Tool& tool, const Json& arguments = Json::object(), const CallOptions& options = {},
+            const Engine& engine = Engine()) {
+  return Json::parse(call(tool, arguments, options, engine));
+}
+
+TEST(WorkerLane, HandlersSeeWhatTheySeeInAThread) {
+  const Json seen = called(known("describe"), {{"a", 1}, {"text", "ö\n"}},
+                           {.context = Json({{"user", "u1"}}), .session_id = "s1", .request_id = "r1"});
+  EXPECT_EQ(seen["arguments"], Json({{"a", 1}, {"text", "ö\n"}}));
+  EXPECT_EQ(seen["context"], Json({{"user", "u1"}}));
+  EXPECT_EQ(seen["session_id"], "s1");
+  EXPECT_EQ(seen["request_id"], "r1");
+  EXPECT_EQ(seen["call_id"], "c1");
+  EXPECT_EQ(seen["in_time"], true);
+  EXPECT_EQ(seen["asked_to_stop"], false);
+  EXPECT_NE(seen["pid"], getpid());
+}
+
+TEST(WorkerLane, AllOutcomesComeBack) {
+  const Tool tool = known("outcome");
+  EXPECT_EQ(call(tool, {{"kind", "text"}}), "text");
+  EXPECT_EQ(call(tool, {{"kind", "failure"}}), R"({"error":{"code":7}})");
+  const auto batch_of = [&](const char* kind) {
+    return run_tool_calls({{.id = "c1", .name = "outcome", .arguments = {{"kind", kind}}}}, {tool});
+  };
+  const auto asked = batch_of("ask_user");
+  EXPECT_EQ(asked->halt->at("pending_question"), "which?");
+  EXPECT_EQ(asked->halt->at("ask_user_opts"), Json({{"choices", {1, 2}}}));
+  const auto halted = batch_of("halt");
+  EXPECT_EQ(halted->halt->at("halted_reason"), "enough");
+  EXPECT_EQ(halted->halt->at("halt_result"), Json({{"n", 1}}));
+  EXPECT_EQ(called(tool, {{"kind", "not_utf8"}})["reason"], "encoding_failed");
+}
+
+TEST(WorkerLane, LateAnswersCount) {
+  EXPECT_EQ(call(known("later")), "later");
+  EXPECT_EQ(called(known("never"))["reason"], "invalid_return");
+}
+
+TEST(WorkerLane, AHandlerThatTheWorkerDoesNotKnowIsNamed) {
+  const Json answer = called({.name = "nobody", .lane = Lane::worker});
+  EXPECT_EQ(answer["reason"], "not_found");
+  EXPECT_NE(answer["error"].get<std::string>().find("run_as_worker_if_asked"), std::string::npos);
+}
+
+TEST(WorkerLane, ProgressReachesTheProgram) {
+  std::vector<Json> reports;
+  CallOptions options;
+  options.on_tool_progress = [&](const ToolCall&, const Json& report) { reports.push_back(report); };
+  EXPECT_EQ(call(known("report"), Json::object(), options), "reported");
+  EXPECT_EQ(reports, (std::vector<Json>{{{"done", 0}}, {{"done", 1}}, {{"done", 2}}}));
+}
+
+TEST(WorkerLane, WorkersAreKeptWarmAndReplacedWhenTheyDie) {
+  const Engine engine({.runtime = Runtime::create({.max_workers = 1})});
+  const auto pid = [&] { return called(known("describe"), Json::object(), {}, engine)["pid"]; };
+  const Json first = pid();
+  EXPECT_EQ(pid(), first);
+  EXPECT_EQ(called(known("aborts"), Json::object(), {}, engine)["reason"], "handler_exit");
+  const Json second = pid();
+  EXPECT_NE(second, first);
+  EXPECT_EQ(pid(), second);
+  // One that dies while it waits costs no call.
+  kill(second.get<pid_t>(), SIGKILL);
+  eventually([&] { return name_of(second.get<pid_t>()).empty(); }, "the end of the worker");
+  EXPECT_NE(pid(), second);
+}
+
+TEST(WorkerLane, CallsBeyondTheWorkersWaitForOne) {
+  const Engine engine({.runtime = Runtime::create({.max_workers = 2})});
+  std::vector<ToolCall> calls;
+  for (int i = 0; i < 20; ++i) calls.push_back({.id = std::to_string(i), .name = "describe"});
+  const auto batch = run_tool_calls(calls, {known("describe")}, {.max_concurrency = 20}, engine);
+  std::set<Json> pids;
+  for (const Message& message : batch->messages) pids.insert(Json::parse(message.text()).at("pid"));
+  EXPECT_LE(pids.size(), 2U);
+}
+
+TEST(WorkerLane, OtherLimitsAreAnotherWorker) {
+  const Engine engine({.runtime = Runtime::create({.max_workers = 1})});
+  Tool few = known("open_files");
+  few.limits.open_files = 32;
+  EXPECT_LT(called(few, Json::object(), {}, engine).get<int>(), 32);
+  Tool many = known("open_files");
+  many.limits.open_files = 200;
+  EXPECT_GT(called(many, Json::object(), {}, engine).get<int>(), 100);
+}
+
+TEST(WorkerLane, CpuTimeIsLimitedPerCall) {
+  Tool spins = worker_tool("spins");
+  spins.limits.cpu_time = std::chrono::seconds(1);
+  spins.timeout = std::chrono::seconds(50);
+  const Json answer = called(spins);
+  EXPECT_EQ(answer["reason"], "handler_exit");
+  EXPECT_NE(answer["error"].get<std::string>().find("SIGXCPU"), std::string::npos) << answer;
+}
+
+TEST(WorkerLane, AnAnswerThatIsTooLongIsRefused) {
+  Tool tool = known("outcome");
+  tool.limits.output = 1000;
+  EXPECT_EQ(call(tool, {{"kind", "large"}, {"size", 900}}).size(), 900U);
+  EXPECT_EQ(called(tool, {{"kind", "large"}, {"size", 5000}})["reason"], "invalid_return");
+}
+
+TEST(WorkerLane, LargeArgumentsAndAnswersPass) {
+  Tool tool = known("describe");
+  tool.limits.output = std::uint64_t{16} << 20U;
+  const std::string text(4U << 20U, 'x');
+  EXPECT_EQ(called(tool, {{"text", text}})["arguments"]["text"], text);
+}
+
+TEST(WorkerLane, AtTheDeadlineAHandlerIsAskedToStopBeforeItIsKilled) {
+  Tool tool = known("heed_stop");
+  tool.timeout = std::chrono::milliseconds(50);
+  tool.limits.grace = std::chrono::seconds(30);
+  const std::string file = ::testing::TempDir() + "allm_stopped_" + std::to_string(getpid());
+  EXPECT_EQ(called(tool, {{"file", file}})["reason"], "timeout");
+  eventually([&] { return std::filesystem::exists(file); }, "the handler to be asked");
+  std::filesystem::remove(file);
+}
+
+TEST(WorkerLane, ADroppedRunKillsItsWorker) {
+  const Engine engine({.runtime = Runtime::create()});
+  Tool sleeps = worker_tool("sleeps");
+  sleeps.limits.grace = std::chrono::milliseconds(0);
+  {
+    EventStream events = stream_tool_calls({{.id = "c", .name = "sleeps"}}, {sleeps}, {}, engine);
+    EXPECT_EQ(events.next()->tag(), EventTag::tool_execution_started);
+    EXPECT_TRUE(events.try_next().is_pending());
+    eventually([] { return descendants(getpid()).size() >= 2; }, "the worker");
+  }
+  eventually(
+      [] {
+        for (const pid_t pid : descendants(getpid())) {
+          if (name_of(pid) == "allm-worker") return false;
+        }
+        return true;
+      },
+      "the end of the worker");
+}
+
+TEST(WorkerLane, TheErrorOutputOfACrashIsTold) {
+  const Json answer = called(worker_tool("terminates_from_another_thread"));
+  EXPECT_NE(answer["error"].get<std::string>().find("terminate"), std::string::npos) << answer;
+}
+
+
+TEST(SandboxSupport, SaysWhatThisKernelHas) {
+  const SandboxSupport support = sandbox_support();
+  if (support.no_network && support.read_only && support.orphans) {
+    EXPECT_TRUE(support.notes.empty());
+  } else {
+    EXPECT_FALSE(support.notes.empty());
+  }
+}
+
+TEST(Sandbox, NoNetworkMeansNoSockets) {
+  if (!sandbox_support().no_network) GTEST_SKIP() << "this kernel has no seccomp";
+  Tool tool = known("try_things");
+  EXPECT_EQ(called(tool)["socket"], true);
+  tool.limits.sandbox.network = false;
+  EXPECT_EQ(called(tool)["socket"], false);
+}
+
+TEST(Sandbox, ReadOnlyMeansNoWritingButWhereItIsAllowed) {
+  if (!sandbox_support().read_only) GTEST_SKIP() << "this kernel has no Landlock";
+  const std::filesystem::path open = std::filesystem::path(::testing::TempDir()) / ("allm_open_" + std::to_string(getpid()));
+  const std::filesystem::path closed =
+      std::filesystem::path(::testing::TempDir()) / ("allm_closed_" + std::to_string(getpid()));
+  std::filesystem::create_directories(open);
+  std::filesystem::create_directories(closed);
+  Tool tool = known("try_things");
+  const Json arguments = {{"files", {(open / "f").string(), (closed / "f").string()}}};
+  EXPECT_EQ(called(tool, arguments)["files"], Json({true, true}));
+  std::filesystem::remove(closed / "f");
+  tool.limits.sandbox = {.read_only = true, .writable = {open.string()}};
+  const Json seen = called(tool, arguments);
+  EXPECT_EQ(seen["files"], Json({true, false}));
+  EXPECT_EQ(seen["reads"], true);
+  std::filesystem::remove_all(open);
+  std::filesystem::remove_all(closed);
+}
+
+TEST(Sandbox, OneThatCannotBeHadIsRefused) {
+  Tool tool = known("describe");
+  tool.limits.sandbox = {.read_only = true, .writable = {"/no/such/folder"}};
+  const Json answer = called(tool);
+  EXPECT_EQ(answer["reason"], "handler_exit");
+  EXPECT_NE(answer["error"].get<std::string>().find("/no/such/folder"), std::string::npos) << answer;
+  tool.limits.sandbox.required = false;
+  EXPECT_TRUE(called(tool).contains("pid"));
+}
+
+}  // namespace
+}  // namespace allm::testing
