@@ -91,5 +91,6 @@ int main() {
   }
   print("a command", ours, "");
   print("posix_spawn of the same program", bare, "");
-  fmt::print("{:<42} {:.2f} x   <= 1.2 x\n", "a command, beside posix_spawn", quantile(ours, 0.5) / quantile(bare, 0.5));
+  fmt::print("{:<42} {:.2f} x   <= 1.2 x\n", "a command, beside posix_spawn",
+             quantile(ours, 0.5) / quantile(bare, 0.5));
 }

@@ -61,8 +61,9 @@ struct ChatResult {
   // By halted_reason: max_turns {max_turns}; halt_when {halt_when_step_index}; ask_user
   // {pending_question, pending_tool_call_id, ask_user_opts}; tool_error {halt_tool_call_id,
   // on_tool_error_exception?}; manual {manual_turn_index}; a handler's own {halt_tool_call_id,
-  // halt_result}; a limit of the options {<its name>: the limit}, with {cost_unknown: true} where a cost could not be told
-  // and {tool_name, tool_call_id} of a call that failed too often. A finalize run adds {structured_finalize: {pass_1_halted, pass_2_error?}}.
+  // halt_result}; a limit of the options {<its name>: the limit}, with {cost_unknown: true} where a cost could not be
+  // told and {tool_name, tool_call_id} of a call that failed too often. A finalize run adds {structured_finalize:
+  // {pass_1_halted, pass_2_error?}}.
   Json metadata = empty_object();
   Json unknown_fields = null_json();
 

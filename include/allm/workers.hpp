@@ -23,9 +23,9 @@ void run_as_worker_if_asked(const std::vector<Tool>& tools = {}, const WorkerOpt
 
 // What this kernel can enforce.
 struct SandboxSupport {
-  bool no_network = false;  // by seccomp
-  bool read_only = false;   // by Landlock and seccomp
-  bool orphans = false;     // processes that leave their group are found and killed as well
+  bool no_network = false;              // by seccomp
+  bool read_only = false;               // by Landlock and seccomp
+  bool orphans = false;                 // processes that leave their group are found and killed as well
   std::vector<std::string> notes = {};  // what is missing or weaker, in words
 };
 SandboxSupport sandbox_support();

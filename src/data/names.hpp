@@ -147,9 +147,8 @@ template <>
 struct EnumNames<ToolError::Reason> {
   static constexpr ToolError::Reason last = ToolError::Reason::cancelled;
   static constexpr NameTable<12> values = {
-      "handler_raised",  "handler_exit",      "timeout",      "invalid_return", "not_found",
-      "encoding_failed", "invalid_arguments", "unknown_tool", "not_run",        "overloaded",
-      "denied",          "cancelled",
+      "handler_raised",    "handler_exit", "timeout", "invalid_return", "not_found", "encoding_failed",
+      "invalid_arguments", "unknown_tool", "not_run", "overloaded",     "denied",    "cancelled",
   };
 };
 

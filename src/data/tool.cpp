@@ -16,9 +16,18 @@ ToolOutcome halt(std::string reason, Json result) { return Halt{std::move(reason
 
 bool is_reserved_halt_reason(std::string_view reason) {
   constexpr std::array kReserved = {
-      halted::ask_user,     halted::max_turns,         halted::halt_when,   halted::tool_error,
-      halted::cancelled,    halted::completed,         halted::error,       halted::manual_tool_calls,
-      halted::run_timeout,  halted::max_total_tokens,  halted::max_cost,    halted::max_tool_calls,
+      halted::ask_user,
+      halted::max_turns,
+      halted::halt_when,
+      halted::tool_error,
+      halted::cancelled,
+      halted::completed,
+      halted::error,
+      halted::manual_tool_calls,
+      halted::run_timeout,
+      halted::max_total_tokens,
+      halted::max_cost,
+      halted::max_tool_calls,
       halted::max_repeated_failures,
   };
   return std::ranges::find(kReserved, reason) != kReserved.end();

@@ -17,7 +17,7 @@ inline constexpr const char* kJobVariable = "ALLM_JOB";
 
 struct JobRequest {
   std::uint64_t id = 0;
-  bool is_worker = false;  // this executable as a worker; program, argv and environment do not count then
+  bool is_worker = false;              // this executable as a worker; program, argv and environment do not count then
   std::vector<std::string> argv = {};  // argv[0] is looked for in the PATH of `environment`
   std::vector<std::string> environment = {};  // "NAME=value"
   std::string directory = {};                 // empty for the keeper's own
@@ -29,7 +29,7 @@ struct JobEnd {
   std::uint64_t id = 0;
   std::optional<int> status = std::nullopt;
   std::optional<int> signal = std::nullopt;
-  std::string problem = {};      // why it could not be started
+  std::string problem = {};       // why it could not be started
   std::string error_output = {};  // the end of it
 };
 

@@ -3,16 +3,15 @@
 
 #include <chrono>
 #include <cstdint>
+#include <expected>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <string>
 #include <sys/types.h>
 #include <vector>
-
-#include <expected>
-#include <string>
 
 #include "process/fd.hpp"
 #include "process/frames.hpp"
@@ -39,8 +38,8 @@ class Keeper : public Watcher, public std::enable_shared_from_this<Keeper> {
 
   // Whether the keeper is there, so that starting a job takes no time.
   bool is_running();
-  // Starts a process that gets copies of `fds`. Its id; or why there is no keeper, in words. What goes wrong in starting
-  // the process itself is its end.
+  // Starts a process that gets copies of `fds`. Its id; or why there is no keeper, in words. What goes wrong in
+  // starting the process itself is its end.
   std::expected<std::uint64_t, std::string> start(JobRequest request, const std::vector<int>& fds,
                                                   std::shared_ptr<JobListener> listener);
   // Asks it to end and kills it, with all of its group, after `grace`; at once if that is zero.

@@ -153,7 +153,8 @@ void KeeperProcess::obey(const Json& message) {
   if (message.contains("start")) {
     start(job_request_from(message));
   } else {
-    stop(message.at("stop").get<std::uint64_t>(), std::chrono::milliseconds(message.at("grace_ms").get<std::int64_t>()));
+    stop(message.at("stop").get<std::uint64_t>(),
+         std::chrono::milliseconds(message.at("grace_ms").get<std::int64_t>()));
   }
 }
 

@@ -44,9 +44,9 @@ struct Report {
   int stage;
   int error;
 };
-constexpr std::array kStages = {"its session could not be made", "its descriptors could not be set up",
+constexpr std::array kStages = {"its session could not be made",      "its descriptors could not be set up",
                                 "its directory could not be entered", "its limits could not be set",
-                                "its sandbox could not be set up", "the program could not be run"};
+                                "its sandbox could not be set up",    "the program could not be run"};
 enum Stage : int { session, descriptors, directory, limits, sandboxed, program };
 
 [[noreturn]] void give_up(const Plan& plan, Stage stage) {

@@ -13,7 +13,7 @@ namespace {
 std::atomic<bool> does_give_way{false};
 
 bool is_socket(int fd) {
-  struct stat facts {};
+  struct stat facts{};
   return fstat(fd, &facts) == 0 && S_ISSOCK(facts.st_mode);
 }
 

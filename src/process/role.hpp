@@ -1,4 +1,5 @@
-// What a process of ours was started as. The program starts itself again to be its keeper, and that does so for workers.
+// What a process of ours was started as. The program starts itself again to be its keeper, and that does so for
+// workers.
 #pragma once
 
 #include <cstdint>

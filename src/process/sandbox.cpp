@@ -23,19 +23,35 @@ using Context = std::unique_ptr<void, decltype(&seccomp_release)>;
 
 // Ways around a sandbox: into other processes, other namespaces, and to what seccomp does not see.
 constexpr std::array kEscapes = {
-    SCMP_SYS(ptrace),     SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev), SCMP_SYS(pidfd_getfd),
-    SCMP_SYS(mount),      SCMP_SYS(umount2),          SCMP_SYS(pivot_root),        SCMP_SYS(move_mount),
-    SCMP_SYS(open_tree),  SCMP_SYS(fsopen),           SCMP_SYS(setns),             SCMP_SYS(unshare),
-    SCMP_SYS(bpf),        SCMP_SYS(perf_event_open),  SCMP_SYS(userfaultfd),       SCMP_SYS(keyctl),
-    SCMP_SYS(add_key),    SCMP_SYS(request_key),      SCMP_SYS(init_module),       SCMP_SYS(finit_module),
-    SCMP_SYS(kexec_load), SCMP_SYS(open_by_handle_at),
+    SCMP_SYS(ptrace),
+    SCMP_SYS(process_vm_readv),
+    SCMP_SYS(process_vm_writev),
+    SCMP_SYS(pidfd_getfd),
+    SCMP_SYS(mount),
+    SCMP_SYS(umount2),
+    SCMP_SYS(pivot_root),
+    SCMP_SYS(move_mount),
+    SCMP_SYS(open_tree),
+    SCMP_SYS(fsopen),
+    SCMP_SYS(setns),
+    SCMP_SYS(unshare),
+    SCMP_SYS(bpf),
+    SCMP_SYS(perf_event_open),
+    SCMP_SYS(userfaultfd),
+    SCMP_SYS(keyctl),
+    SCMP_SYS(add_key),
+    SCMP_SYS(request_key),
+    SCMP_SYS(init_module),
+    SCMP_SYS(finit_module),
+    SCMP_SYS(kexec_load),
+    SCMP_SYS(open_by_handle_at),
 };
 // Changes of files that Landlock does not handle.
 constexpr std::array kChanges = {
-    SCMP_SYS(chmod),     SCMP_SYS(fchmod),    SCMP_SYS(fchmodat),    SCMP_SYS(chown),       SCMP_SYS(fchown),
-    SCMP_SYS(lchown),    SCMP_SYS(fchownat),  SCMP_SYS(setxattr),    SCMP_SYS(lsetxattr),   SCMP_SYS(fsetxattr),
-    SCMP_SYS(utime),     SCMP_SYS(utimes),    SCMP_SYS(utimensat),   SCMP_SYS(futimesat),   SCMP_SYS(removexattr),
-    SCMP_SYS(lremovexattr), SCMP_SYS(fremovexattr), SCMP_SYS(acct),  SCMP_SYS(swapon),      SCMP_SYS(swapoff),
+    SCMP_SYS(chmod),        SCMP_SYS(fchmod),       SCMP_SYS(fchmodat),  SCMP_SYS(chown),     SCMP_SYS(fchown),
+    SCMP_SYS(lchown),       SCMP_SYS(fchownat),     SCMP_SYS(setxattr),  SCMP_SYS(lsetxattr), SCMP_SYS(fsetxattr),
+    SCMP_SYS(utime),        SCMP_SYS(utimes),       SCMP_SYS(utimensat), SCMP_SYS(futimesat), SCMP_SYS(removexattr),
+    SCMP_SYS(lremovexattr), SCMP_SYS(fremovexattr), SCMP_SYS(acct),      SCMP_SYS(swapon),    SCMP_SYS(swapoff),
 };
 
 template <std::size_t N>
@@ -54,7 +70,7 @@ std::vector<sock_filter> make_filter(const Sandbox& sandbox) {
   if (sandbox.read_only) refuse(context.get(), kChanges, EROFS);
   const Fd file(memfd_create("filter", MFD_CLOEXEC));
   if (!file || seccomp_export_bpf(context.get(), file.get()) != 0) return {};
-  struct stat facts {};
+  struct stat facts{};
   if (fstat(file.get(), &facts) != 0) return {};
   std::vector<sock_filter> filter(static_cast<std::size_t>(facts.st_size) / sizeof(sock_filter));
   const auto bytes = static_cast<ssize_t>(filter.size() * sizeof(sock_filter));
@@ -84,7 +100,7 @@ std::uint64_t handled_writes(int version) {
 
 bool allow_writes(int rules, const std::string& path, std::uint64_t writes) {
   const Fd fd(open(path.c_str(), O_PATH | O_CLOEXEC));
-  struct stat facts {};
+  struct stat facts{};
   if (!fd || fstat(fd.get(), &facts) != 0) return false;
   landlock_path_beneath_attr rule{};
   rule.allowed_access = S_ISDIR(facts.st_mode) ? writes : writes & kFileWrites;
@@ -97,8 +113,7 @@ Fd make_rules(const Sandbox& sandbox, int version, std::string& problem) {
   landlock_ruleset_attr attributes{};
   attributes.handled_access_fs = writes;
   // Newer kernels take the older, shorter structure.
-  Fd rules(static_cast<int>(
-      syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes.handled_access_fs, 0)));
+  Fd rules(static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes.handled_access_fs, 0)));
   if (!rules) {
     problem = std::string("Landlock refused its rules: ") + std::strerror(errno);
     return rules;

@@ -1,14 +1,13 @@
 // Sandboxes: prepared in the keeper, put on in the process that is being started.
 #pragma once
 
+#include <linux/filter.h>
 #include <string>
 #include <vector>
 
 #include "allm/lane.hpp"
 
 #include "process/fd.hpp"
-
-#include <linux/filter.h>
 
 namespace allm {
 
@@ -30,8 +29,8 @@ class PreparedSandbox {
   bool put_on() const;
 
  private:
-  Fd rules_;                          // of Landlock
-  std::vector<sock_filter> filter_;   // of seccomp
+  Fd rules_;                         // of Landlock
+  std::vector<sock_filter> filter_;  // of seccomp
 };
 
 }  // namespace allm

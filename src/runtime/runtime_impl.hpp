@@ -20,7 +20,8 @@ class Runtime::Impl {
       : options(runtime_options), loop(std::make_shared<Loop>()), pool(std::make_shared<Pool>(runtime_options)) {}
 
   // The runtime's one object of a type that a layer above keeps here, made at its first use from the
-  // loop, and the options if it takes them. It lives as long as the runtime and is destroyed after the loop has stopped.
+  // loop, and the options if it takes them. It lives as long as the runtime and is destroyed after the loop has
+  // stopped.
   template <class T>
   std::shared_ptr<T> service() {
     const std::lock_guard lock(services_mutex_);

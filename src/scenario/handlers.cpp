@@ -272,13 +272,13 @@ Handler make_handler(const Json& form, const Path& path, Lane lane, Problems& pr
 }
 
 void register_handler_entry() {
-  register_worker_entry(std::string(IsolatedHandler::kEntry), [](const Json& form, const Json& arguments,
-                                                                 const ToolContext& context,
-                                                                 const ToolCompletion& done) {
-    Problems problems;
-    const Function function = parse(form, {}, problems);
-    done(function ? function(arguments, context) : failure("no such handler"));
-  });
+  register_worker_entry(
+      std::string(IsolatedHandler::kEntry),
+      [](const Json& form, const Json& arguments, const ToolContext& context, const ToolCompletion& done) {
+        Problems problems;
+        const Function function = parse(form, {}, problems);
+        done(function ? function(arguments, context) : failure("no such handler"));
+      });
 }
 
 }  // namespace allm::scenario

@@ -77,8 +77,8 @@ struct Scenario {
   Json expect;  // an array, one pattern per operation; null matches anything
 };
 
-// Reads one scenario whose tools run in that lane. Everything that departs from the format is reported under `path`; the result
-// is then not to be used.
+// Reads one scenario whose tools run in that lane. Everything that departs from the format is reported under `path`;
+// the result is then not to be used.
 Scenario parse_scenario(const Json& json, const Path& path, Lane lane, Problems& problems);
 
 // Reads one operation, an object with one key.

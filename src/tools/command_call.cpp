@@ -101,8 +101,11 @@ void CommandCall::launch() {
   }
   job_ = *job;
   loop_->post(std::make_shared<Posted>([self = shared_from_this()] { self->watch(); }));
-  on_stop_.emplace(stop_token, [keeper = keeper_, job_id = *job, grace = limits.grace] {
-    keeper->stop(job_id, grace);
+  on_stop_.emplace(stop_token, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->keeper_->stop(self->job_, self->limits.grace);
+    self->abandon();
   });
 }
 
@@ -179,11 +182,10 @@ ToolOutcome CommandCall::outcome_of(const JobEnd& end) {
                              std::move(message), std::move(metadata))};
   };
   if (is_too_long_) {
-    return failed(
-        ToolError::Reason::handler_exit,
-        "the command of tool '" + tool_name + "' was killed: it wrote more than " + std::to_string(limits.output) +
-            " bytes",
-        {{"output", limits.output}});
+    return failed(ToolError::Reason::handler_exit,
+                  "the command of tool '" + tool_name + "' was killed: it wrote more than " +
+                      std::to_string(limits.output) + " bytes",
+                  {{"output", limits.output}});
   }
   const bool reports_failure =
       end.status && std::ranges::find(command_.failure_statuses, *end.status) != command_.failure_statuses.end();

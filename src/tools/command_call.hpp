@@ -38,7 +38,7 @@ class CommandCall : public LaneCall, public JobListener, public std::enable_shar
 
    private:
     CommandCall& call_;
-    void (CommandCall::*const move_on_)();
+    void (CommandCall::* const move_on_)();
   };
 
   void launch();

@@ -12,9 +12,9 @@ namespace allm {
 template <class Run>
 void run_guarded(const ToolCall& call, const ToolCompletion& done, Run run) noexcept {
   const auto raised = [&](const std::string& what) {
-    done(ToolFailure{Error(
-        ToolError{.reason = ToolError::Reason::handler_raised, .tool_name = call.name, .tool_call_id = call.id},
-        "the handler of tool '" + call.name + "' threw" + what)});
+    done(ToolFailure{
+        Error(ToolError{.reason = ToolError::Reason::handler_raised, .tool_name = call.name, .tool_call_id = call.id},
+              "the handler of tool '" + call.name + "' threw" + what)});
   };
   try {
     run();

@@ -60,13 +60,11 @@ ToolOutcome LaneCall::end_failure(const char* what, const JobEnd& end) const {
   if (end.status) metadata["status"] = *end.status;
   if (end.signal) metadata["signal"] = signal_name(*end.signal);
   if (!end.error_output.empty()) metadata["stderr"] = end.error_output;
-  std::string message =
-      std::string("the ") + what + " of tool '" + tool_name + "' " + describe(end);
+  std::string message = std::string("the ") + what + " of tool '" + tool_name + "' " + describe(end);
   if (!end.error_output.empty()) message += "; the end of its error output:\n" + end.error_output;
-  return ToolFailure{Error(ToolError{.reason = ToolError::Reason::handler_exit,
-                                     .tool_name = tool_name,
-                                     .tool_call_id = tool_call_id},
-                           std::move(message), std::move(metadata))};
+  return ToolFailure{
+      Error(ToolError{.reason = ToolError::Reason::handler_exit, .tool_name = tool_name, .tool_call_id = tool_call_id},
+            std::move(message), std::move(metadata))};
 }
 
 }  // namespace allm

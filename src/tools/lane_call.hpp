@@ -45,7 +45,7 @@ class LaneCall {
   const std::stop_token stop_token;
 
  private:
-  const ToolContext context_;  // valid until it is over
+  const ToolContext context_;           // valid until it is over
   std::optional<ToolCompletion> done_;  // until it is over: it keeps the call alive, and that this one
   const std::shared_ptr<Loop> loop_;
   std::mutex mutex_;

@@ -12,11 +12,13 @@ Lanes::Lanes(std::shared_ptr<Loop> loop, const RuntimeOptions& options)
       keeper_(std::make_shared<Keeper>(loop_)),
       workers_(std::make_shared<WorkerPool>(loop_, keeper_, options)) {}
 
-Lanes::~Lanes() { keeper_->close(); }
+Lanes::~Lanes() {
+  keeper_->close();
+  workers_->close();
+}
 
 std::shared_ptr<WorkerCall> Lanes::worker_call(const ToolLimits& limits, const std::string& entry, const Json& data,
-                                               const Json& arguments, const ToolContext& context,
-                                               ToolCompletion done) {
+                                               const Json& arguments, const ToolContext& context, ToolCompletion done) {
   auto call = std::make_shared<WorkerCall>(loop_, workers_, context, std::move(done), limits);
   Result<std::string> text = write_worker_request(entry, data, limits, arguments, context);
   if (!text) {

@@ -135,8 +135,7 @@ std::optional<std::chrono::milliseconds> TomlTable::duration(const char* key) co
 }
 
 std::optional<std::uint64_t> TomlTable::bytes(const char* key) const {
-  constexpr std::array<Unit, 4> kUnits = {
-      {{"B", 1}, {"KiB", 1ULL << 10U}, {"MiB", 1ULL << 20U}, {"GiB", 1ULL << 30U}}};
+  constexpr std::array<Unit, 4> kUnits = {{{"B", 1}, {"KiB", 1ULL << 10U}, {"MiB", 1ULL << 20U}, {"GiB", 1ULL << 30U}}};
   const toml::node* node = find(key);
   if (node == nullptr) return std::nullopt;
   if (const auto* number = node->as_integer(); number != nullptr && number->get() > 0) {

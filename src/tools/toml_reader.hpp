@@ -7,9 +7,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
-
 #include <toml++/toml.h>
+#include <vector>
 
 #include "allm/json.hpp"
 

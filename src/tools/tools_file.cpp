@@ -67,11 +67,11 @@ class ToolsFileReader {
   Tool read_tool(const toml::table& node) {
     const auto name = node["name"].value<std::string>();
     const std::string what = name ? "tool '" + *name + "': " : "tool: ";
-    const TomlTable table(node, what,
-                          {"name", "description", "command", "schema", "input", "output", "timeout", "directory",
-                           "pass_environment", "environment", "failure_statuses", "manual", "compact", "summary",
-                           "validate_arguments", "limits", "sandbox"},
-                          problems_);
+    const TomlTable table(
+        node, what,
+        {"name", "description", "command", "schema", "input", "output", "timeout", "directory", "pass_environment",
+         "environment", "failure_statuses", "manual", "compact", "summary", "validate_arguments", "limits", "sandbox"},
+        problems_);
     Tool tool{.name = table.text("name").value_or("")};
     if (!name) table.report("a name is missing");
     if (name && !names_.insert(*name).second) table.report("name", "is taken by another tool of this file");
@@ -184,8 +184,8 @@ Result<std::vector<Tool>> read(const std::string& text, const std::string& name,
   try {
     file = toml::parse(text, name);
   } catch (const toml::parse_error& error) {
-    return std::unexpected(invalid(name + ":" + std::to_string(error.source().begin.line) + ": this is no TOML: " +
-                                   std::string(error.description())));
+    return std::unexpected(invalid(name + ":" + std::to_string(error.source().begin.line) +
+                                   ": this is no TOML: " + std::string(error.description())));
   }
   ToolsFileReader reader(name, folder);
   std::vector<Tool> tools = reader.read(file);

@@ -127,9 +127,9 @@ bool WorkerPool::Worker::receive() {
   while (const auto frame = frames_.next(limit)) take(*frame);
   if (!frames_.exceeds(limit)) return got == static_cast<ssize_t>(buffer.size());
   if (const auto call = release_call()) {
-    call->fail(ToolError::Reason::handler_exit,
-               "the worker of tool '" + call->tool_name + "' was killed: it answered with more than " +
-                   std::to_string(call->limits.output) + " bytes");
+    call->fail(ToolError::Reason::handler_exit, "the worker of tool '" + call->tool_name +
+                                                    "' was killed: it answered with more than " +
+                                                    std::to_string(call->limits.output) + " bytes");
   }
   dismiss();
   line_closed();
@@ -150,6 +150,11 @@ void WorkerPool::Worker::take(const std::string& frame) {
   }
   if (message->begin().key() == "out_of_memory") {
     is_out_of_memory_ = true;
+    return;
+  }
+  if (message->begin().key() == "last") {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
     return;
   }
   const std::shared_ptr<WorkerCall> call = release_call();
@@ -193,8 +198,8 @@ void WorkerPool::Worker::job_ended(const JobEnd& end) noexcept {
     if (is_out_of_memory_) {
       Json metadata = {{"out_of_memory", true}};
       if (call->limits.memory) metadata["memory"] = *call->limits.memory;
-      call->fail(ToolError::Reason::handler_exit,
-                 "the worker of tool '" + call->tool_name + "' ran out of memory", std::move(metadata));
+      call->fail(ToolError::Reason::handler_exit, "the worker of tool '" + call->tool_name + "' ran out of memory",
+                 std::move(metadata));
     } else {
       call->answer(call->end_failure("worker", end));
     }

@@ -36,6 +36,16 @@ WorkerPool::WorkerPool(std::shared_ptr<Loop> loop, std::shared_ptr<Keeper> keepe
 
 WorkerPool::~WorkerPool() = default;
 
+void WorkerPool::close() {
+  std::list<std::shared_ptr<Worker>> workers;
+  std::vector<std::shared_ptr<Worker>> idle;
+  std::deque<std::shared_ptr<WorkerCall>> queue;
+  const std::lock_guard lock(mutex_);
+  workers.swap(workers_);
+  idle.swap(idle_);
+  queue.swap(queue_);
+}
+
 std::shared_ptr<WorkerPool::Worker> WorkerPool::take_idle(const ToolLimits& limits) {
   const std::lock_guard lock(mutex_);
   // The last one used has the warmest caches.
@@ -121,8 +131,8 @@ void WorkerPool::stop(const std::shared_ptr<WorkerCall>& call) {
     const std::lock_guard lock(mutex_);
     if (std::erase(queue_, call) == 0) workers.assign(workers_.begin(), workers_.end());
   }
-  if (workers.empty()) return call->abandon();
   std::ranges::any_of(workers, [&](const auto& worker) { return worker->stop(*call); });
+  call->abandon();
 }
 
 void WorkerPool::released(const std::shared_ptr<Worker>& worker) {

@@ -55,6 +55,8 @@ class WorkerPool : public std::enable_shared_from_this<WorkerPool> {
   // Hands it to one that waits, to a new one or, where there are as many as may be, to the next that is free. May block
   // while a process is started.
   void run(const std::shared_ptr<WorkerCall>& call);
+  // Forgets all workers, which the keeper has killed. For the end, when the loop has stopped.
+  void close();
 
  private:
   class Worker;

@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -140,7 +141,11 @@ class WorkerProcess {
     while (const auto text = line_.receive()) {
       const Result<WorkerRequest> request = read_worker_request(*text);
       if (!request) return;
-      if (!line_.send(answer(*request))) return;
+      const std::string answered = answer(*request);
+      // What a call has started ends with it, and the keeper ends it when this process is gone.
+      const bool is_last = has_children();
+      if (is_last) line_.send(R"({"last":true})");
+      if (!line_.send(answered) || is_last) return;
     }
   }
 
@@ -167,6 +172,15 @@ class WorkerProcess {
       }
       if (context) context->stop.request_stop();
     }).detach();
+  }
+
+  // Those that were orphaned included: they are handed to this process.
+  static bool has_children() {
+    pid_t reaped = 0;
+    do {
+      reaped = waitpid(-1, nullptr, WNOHANG | __WALL);
+    } while (reaped > 0);
+    return reaped == 0;
   }
 
   static void limit_cpu_time(const std::optional<std::chrono::seconds>& time) {
@@ -259,6 +273,7 @@ void register_worker_entry(std::string name, WorkerEntry entry) { entries()[std:
 void run_worker(int line, const std::vector<Tool>& tools, const WorkerOptions& options) {
   fcntl(line, F_SETFD, FD_CLOEXEC);
   prctl(PR_SET_NAME, "allm-worker");
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
   line_of_worker = line;
   std::set_new_handler(&end_for_lack_of_memory);
   WorkerProcess(line, tools, options).run();

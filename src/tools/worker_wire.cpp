@@ -34,8 +34,8 @@ Result<WorkerRequest> read_worker_request(const std::string& text) {
   request.context = message->value("context", Json::object());
   if (message->contains("session_id")) request.session_id = (*message)["session_id"].get<std::string>();
   request.request_id = message->at("request_id").get<std::string>();
-  request.deadline = std::chrono::steady_clock::time_point(
-      std::chrono::nanoseconds(message->at("deadline_ns").get<std::int64_t>()));
+  request.deadline =
+      std::chrono::steady_clock::time_point(std::chrono::nanoseconds(message->at("deadline_ns").get<std::int64_t>()));
   if (message->contains("cpu_s")) request.cpu_time = std::chrono::seconds((*message)["cpu_s"].get<std::int64_t>());
   request.max_output = message->at("output").get<std::uint64_t>();
   return request;

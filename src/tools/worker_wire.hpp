@@ -3,6 +3,7 @@
 //   to the worker    {"call": …, "arguments": …, "entry": …, "data": …, "context": …, "session_id": …,
 //                     "request_id": …, "deadline_ns": …, "cpu_s": …, "output": …}
 //   and back         {"progress": …} any number of times, then an outcome as outcome_json.hpp has it;
+//                    {"last": true} before the answer of a worker that will take no other call;
 //                    {"out_of_memory": true} before it ends for lack of it
 #pragma once
 

@@ -56,8 +56,8 @@ TEST(CommandLane, AProgramNeedNotReadItsInput) {
 
 TEST(CommandLane, OutcomesCanBeWritten) {
   const auto with = [](const char* text) {
-    return run_tool_calls({{.id = "c", .name = "t"}},
-                          {command({.argv = {"printf", "%s", text}, .output = CommandOutput::outcome})});
+    return run_tool_calls({{.id = "c", .name = "t", .arguments = {{"text", text}}}},
+                          {command({.argv = {"printf", "%s", "{text}"}, .output = CommandOutput::outcome})});
   };
   EXPECT_EQ(with(R"({"ok": 5})")->messages[0].text(), "5");
   EXPECT_EQ(with(R"({"failure": "no"})")->messages[0].text(), R"({"error":"no"})");
@@ -96,19 +96,23 @@ TEST(CommandLane, OnlyWhatIsAllowedOfTheEnvironmentIsThere) {
   EXPECT_NE(call(passing).find("hidden"), std::string::npos);
 }
 
-TEST(CommandLane, ItRunsWhereItIsTold) {
-  EXPECT_EQ(call(command({.argv = {"pwd"}, .directory = "/usr"})), "/usr");
-}
+TEST(CommandLane, ItRunsWhereItIsTold) { EXPECT_EQ(call(command({.argv = {"pwd"}, .directory = "/usr"})), "/usr"); }
 
 TEST(CommandLane, OutputIsProgress) {
   std::string seen;
   CallOptions options;
-  options.on_tool_progress = [&](const ToolCall&, const Json& report) { seen += report.at("output").get<std::string>(); };
+  options.on_tool_progress = [&](const ToolCall&, const Json& report) {
+    seen += report.at("output").get<std::string>();
+  };
   EXPECT_EQ(call(shell("echo one; sleep 0.05; echo two"), Json::object(), options), "one\ntwo");
   EXPECT_EQ(seen, "one\ntwo\n");
 }
 
-TEST(CommandLane, OutputThatIsNoUtf8IsRepaired) { EXPECT_EQ(call(shell("printf 'a\\377b'")), "a\xef\xbf\xbd" "b"); }
+TEST(CommandLane, OutputThatIsNoUtf8IsRepaired) {
+  EXPECT_EQ(call(shell("printf 'a\\377b'")),
+            "a\xef\xbf\xbd"
+            "b");
+}
 
 TEST(CommandLane, TheDeadlineEndsAllThatWasStarted) {
   Tool tool = shell("sleep 1000 & sleep 1000 & wait");
@@ -135,7 +139,8 @@ TEST(CommandLane, ASandboxHoldsForCommands) {
 }
 
 TEST(ToolsFile, DeclaresToolsThatRun) {
-  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / ("allm_tools_" + std::to_string(getpid()));
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / ("allm_tools_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "greet.sh") << "#!/bin/sh\necho \"hello $1 from $(basename \"$PWD\")\"\n";
   std::filesystem::permissions(folder / "greet.sh", std::filesystem::perms::owner_all);

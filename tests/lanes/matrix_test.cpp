@@ -58,9 +58,7 @@ const std::vector<Expected>& expectations() {
   return *all;
 }
 
-bool never_returns(const std::string& kind) {
-  return kind == "sleeps" || kind == "spins" || kind == "ignores_sigterm";
-}
+bool never_returns(const std::string& kind) { return kind == "sleeps" || kind == "spins" || kind == "ignores_sigterm"; }
 
 // The messages of three calls, of which the middle one misbehaves.
 std::vector<std::string> run_between_siblings(const Tool& tool, bool streamed) {
@@ -127,8 +125,7 @@ std::string cell_name(const ::testing::TestParamInfo<std::tuple<std::size_t, boo
 }
 
 INSTANTIATE_TEST_SUITE_P(All, LaneMatrix,
-                         ::testing::Combine(::testing::Range(std::size_t{0}, expectations().size()),
-                                            ::testing::Bool()),
+                         ::testing::Combine(::testing::Range(std::size_t{0}, expectations().size()), ::testing::Bool()),
                          cell_name);
 
 TEST(LaneMatrixThread, ContainsWhatIsThrownAndWhatDoesNotReturn) {

@@ -1,28 +1,38 @@
 #include "tests/lanes/processes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <fcntl.h>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <sstream>
 #include <unistd.h>
+
+#include "process/fd.hpp"
 
 namespace allm::testing {
 namespace {
 
 namespace fs = std::filesystem;
 
+// Empty for a process that is gone, however late it went.
 std::string contents(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  std::array<char, 16384> buffer{};
+  for (ssize_t got = 0; file && (got = read(file.get(), buffer.data(), buffer.size())) > 0;) {
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  return text;
 }
 
 std::vector<pid_t> all_processes() {
   std::vector<pid_t> pids;
   for (const auto& entry : fs::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
-    if (std::ranges::all_of(name, [](unsigned char c) { return std::isdigit(c) != 0; })) pids.push_back(std::stoi(name));
+    if (std::ranges::all_of(name, [](unsigned char c) { return std::isdigit(c) != 0; }))
+      pids.push_back(std::stoi(name));
   }
   return pids;
 }
@@ -61,9 +71,8 @@ std::vector<pid_t> descendants(pid_t ancestor) {
 
 std::vector<pid_t> processes_with(const std::string& environment_text) {
   std::vector<pid_t> found = all_processes();
-  std::erase_if(found, [&](pid_t pid) {
-    return contents(folder(pid) / "environ").find(environment_text) == std::string::npos;
-  });
+  std::erase_if(
+      found, [&](pid_t pid) { return contents(folder(pid) / "environ").find(environment_text) == std::string::npos; });
   return found;
 }
 

@@ -178,7 +178,6 @@ TEST(WorkerLane, TheErrorOutputOfACrashIsTold) {
   EXPECT_NE(answer["error"].get<std::string>().find("terminate"), std::string::npos) << answer;
 }
 
-
 TEST(SandboxSupport, SaysWhatThisKernelHas) {
   const SandboxSupport support = sandbox_support();
   if (support.no_network && support.read_only && support.orphans) {
@@ -198,7 +197,8 @@ TEST(Sandbox, NoNetworkMeansNoSockets) {
 
 TEST(Sandbox, ReadOnlyMeansNoWritingButWhereItIsAllowed) {
   if (!sandbox_support().read_only) GTEST_SKIP() << "this kernel has no Landlock";
-  const std::filesystem::path open = std::filesystem::path(::testing::TempDir()) / ("allm_open_" + std::to_string(getpid()));
+  const std::filesystem::path open =
+      std::filesystem::path(::testing::TempDir()) / ("allm_open_" + std::to_string(getpid()));
   const std::filesystem::path closed =
       std::filesystem::path(::testing::TempDir()) / ("allm_closed_" + std::to_string(getpid()));
   std::filesystem::create_directories(open);
