@@ -37,7 +37,8 @@ struct StepResult {
   bool done = false;                       // nothing is left to run; "done?" in JSON
   // Calls of manual tools, waiting for the program. In JSON they are `metadata.manual_tool_calls`.
   std::vector<ToolCall> manual_tool_calls = {};
-  // {"mode": "manual"} when the whole loop is manual; the halt's facts when a tool ended the step:
+  // {"mode": "manual"} when the whole loop is manual; {"halted_reason": "cancelled"} when the run was
+  // cancelled during its tools; the halt's facts when a tool ended the step:
   // halted_reason, halt_tool_call_id, halt_result, pending_question, pending_tool_call_id,
   // ask_user_opts, on_tool_error_exception.
   Json metadata = empty_object();
@@ -61,8 +62,9 @@ struct ChatResult {
   // By halted_reason: max_turns {max_turns}; halt_when {halt_when_step_index}; ask_user
   // {pending_question, pending_tool_call_id, ask_user_opts}; tool_error {halt_tool_call_id,
   // on_tool_error_exception?}; manual {manual_turn_index}; a handler's own {halt_tool_call_id,
-  // halt_result}; a limit of the options {<its name>: the limit}, with {cost_unknown: true} where a cost could not be told
-  // and {tool_name, tool_call_id} of a call that failed too often. A finalize run adds {structured_finalize: {pass_1_halted, pass_2_error?}}.
+  // halt_result}; a limit of the options {<its name>: the limit}, with {cost_unknown: true} where a cost could not be
+  // told and {tool_name, tool_call_id} of a call that failed too often. A finalize run adds {structured_finalize:
+  // {pass_1_halted, pass_2_error?}}.
   Json metadata = empty_object();
   Json unknown_fields = null_json();
 
