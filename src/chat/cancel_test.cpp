@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "allm/telemetry.hpp"
@@ -36,7 +37,8 @@ struct Stops {
   std::stop_source after_step;
   CallOptions options() const {
     CallOptions made;
-    made.cancel = {.now = now.get_token(), .after_tools = after_tools.get_token(), .after_step = after_step.get_token()};
+    made.cancel = {
+        .now = now.get_token(), .after_tools = after_tools.get_token(), .after_step = after_step.get_token()};
     return made;
   }
   std::vector<std::stop_source> all() const { return {now, after_tools, after_step}; }
@@ -45,7 +47,7 @@ struct Stops {
 // Calls `act` on a thread of its own once `when` lets it.
 template <class When, class Act>
 std::jthread once(const When& when, Act act) {
-  return std::jthread([&when, act] {
+  return std::jthread([&when, act = std::move(act)]() mutable {
     when();
     act();
   });
@@ -108,7 +110,8 @@ TEST_P(Cancel, AfterTheStepLetsItFinish) {
   options.on_event = [&](const Event& event) {
     if (event.tag() == EventTag::text_delta) stops.after_step.request_stop();
   };
-  const FakeCallScript turn = {fake_text("I look"), fake_tool_call("c0", "good"), fake_tool_call("c1", "bad"), kRunTools};
+  const FakeCallScript turn = {fake_text("I look"), fake_tool_call("c0", "good"), fake_tool_call("c1", "bad"),
+                               kRunTools};
   const ChatResult result = run_in(GetParam(), engine_of({turn, kAnswer}), {user("hi")}, options);
   EXPECT_EQ(result.halted_reason, "cancelled");
   ASSERT_EQ(result.steps.size(), 1U);
