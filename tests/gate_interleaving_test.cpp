@@ -82,7 +82,9 @@ class Case {
       } else {
         const auto result = chat(engine, {user("hi")}, options_);
         EXPECT_TRUE(result.has_value());
-        if (result) EXPECT_TRUE(validate(result->thread).has_value());
+        if (result) {
+          EXPECT_TRUE(validate(result->thread).has_value());
+        }
       }
     }
     return turn_;
@@ -161,7 +163,8 @@ class Case {
 void check(const Turn& turn) {
   for (std::size_t i = 0; i < turn.runs.size(); ++i) {
     const int runs = turn.runs[i];
-    RC_ASSERT(turn.may_run(i) ? runs <= 1 : runs == 0);
+    const int most = turn.may_run(i) ? 1 : 0;
+    RC_ASSERT(runs <= most);
   }
 }
 

@@ -11,7 +11,7 @@
 
 #include "allm/telemetry.hpp"
 
-#include "chat/run_control_rig.hpp"
+#include "tests/run_control_rig.hpp"
 
 namespace allm {
 namespace {

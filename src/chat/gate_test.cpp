@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "chat/run_control_rig.hpp"
+#include "tests/run_control_rig.hpp"
 
 namespace allm {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "allm/session_ops.hpp"
 
-#include "chat/run_control_rig.hpp"
+#include "tests/run_control_rig.hpp"
 
 namespace allm {
 namespace {
