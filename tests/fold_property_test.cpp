@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -236,6 +237,8 @@ class Maker {
       }
       if (random_.chance()) made.structured_finalize_nudge = random_.chance() ? "" : "now";
     }
+    limit(made);
+    if (random_.chance(4)) made.approve = gate();
     switch (random_.below(8)) {
       case 0:
         made.on_tool_error = ToolErrorAction::halt;
@@ -255,6 +258,45 @@ class Maker {
         break;
     }
     return made;
+  }
+
+  void limit(CallOptions& options) {
+    const auto few = [this] { return 1 + static_cast<std::int64_t>(random_.below(4)); };
+    if (random_.chance(8)) options.max_total_tokens = 100 * few();
+    if (random_.chance(16)) options.max_cost = 1.0;
+    if (random_.chance(8)) options.max_tool_calls = few();
+    if (random_.chance(8)) {
+      options.max_repeated_failures = few();
+      options.max_concurrency = 1;  // of two that fail at once, either may be the one too many
+    }
+  }
+
+  // What it decides depends on the call alone, so that two runs do the same.
+  ApprovalGate gate() {
+    const std::size_t salt = random_.below(12);
+    return [salt](std::span<const ToolCall> calls) {
+      if (salt == 0) throw std::runtime_error("gate");
+      std::vector<Approval> decisions;
+      for (const ToolCall& call : calls) {
+        switch ((salt + call.id.back() + call.name.size()) % 7) {
+          case 0:
+            decisions.push_back(Approval::deny("no"));
+            break;
+          case 1:
+            decisions.push_back(Approval::suspend());
+            break;
+          case 2:
+            decisions.push_back(Approval::allow_with({{"n", 2}}));
+            break;
+          case 3:
+            decisions.emplace_back();
+            break;
+          default:
+            decisions.push_back(Approval::allow());
+        }
+      }
+      return decisions;
+    };
   }
 
   gen::Random random_;

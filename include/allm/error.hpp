@@ -117,7 +117,7 @@ struct ToolError {
     encoding_failed,    // its result cannot be written as JSON
     invalid_arguments,  // what the model sent is no JSON object or breaks the tool's schema
     unknown_tool,       // reported to the model under OnUnknownTool::report
-    not_run,            // skipped because a sibling ended the turn
+    not_run,            // skipped: a sibling, a limit or a cancellation ended the turn
     overloaded,         // too many handlers are overdue already
     denied,             // the approval gate refused the call
     cancelled,          // the run was cancelled while it ran

@@ -81,11 +81,12 @@ struct ErrorEvent {
 };
 
 // --- From the tool runner ---
-// The handler is being dispatched.
+// The handler is being dispatched, or the call is answered without it.
 struct ToolExecutionStarted {
   std::string id = {};
   std::string name = {};
   Json arguments = empty_object();
+  bool rewritten = false;  // the arguments are the approval gate's, not the model's
   bool operator==(const ToolExecutionStarted&) const;
 };
 // The call is over. `outcome` is what the handler answered, after the error policy.

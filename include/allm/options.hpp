@@ -54,7 +54,9 @@ using OnToolError = std::variant<ToolErrorAction, ToolErrorFunction>;
 enum class OnUnknownTool : std::uint8_t { error, report };
 
 // Tokens that end a run when they are asked to stop, from any thread. They can be asked one after the other, from mild
-// to strict. The thread that is left is always valid, and can be continued.
+// to strict. The thread that is left is always valid, and can be continued. If one was asked before the run began, the
+// model is not called. Where there is no loop to end, a model call fails with StreamError `cancelled`; a step that is
+// cancelled during its tools is completed, with metadata {"halted_reason": "cancelled"}.
 struct Cancellation {
   // At once: a model call is dropped and leaves nothing in the thread; tools that run are killed (in the thread lane:
   // asked to stop and left to themselves) and answered as `cancelled`, those that do not run yet as `not_run`.

@@ -37,7 +37,8 @@ struct StepResult {
   bool done = false;                       // nothing is left to run; "done?" in JSON
   // Calls of manual tools, waiting for the program. In JSON they are `metadata.manual_tool_calls`.
   std::vector<ToolCall> manual_tool_calls = {};
-  // {"mode": "manual"} when the whole loop is manual; the halt's facts when a tool ended the step:
+  // {"mode": "manual"} when the whole loop is manual; {"halted_reason": "cancelled"} when the run was
+  // cancelled during its tools; the halt's facts when a tool ended the step:
   // halted_reason, halt_tool_call_id, halt_result, pending_question, pending_tool_call_id,
   // ask_user_opts, on_tool_error_exception.
   Json metadata = empty_object();

@@ -25,7 +25,7 @@ ChatSource::ChatSource(std::shared_ptr<const Run> run, Thread thread)
 }
 
 void ChatSource::begin_step(Thread thread, std::size_t checked_messages) {
-  step_.emplace(run_, call_, std::move(thread), checked_messages);
+  step_.emplace(run_, call_, std::move(thread), checked_messages, StepSource::Place::in_loop);
 }
 
 Poll ChatSource::poll(const Waker& waker) { return step_ ? poll_step(waker) : finish_run(); }
@@ -49,6 +49,10 @@ Poll ChatSource::finish_run() {
 }
 
 bool ChatSource::step_done() {
+  if (const auto& end = step_->withdrawn()) {
+    finish(*end);
+    return false;
+  }
   if (const auto& error = step_->failure()) {
     if (result_->steps.empty()) {
       failure_ = error;
@@ -63,6 +67,7 @@ bool ChatSource::step_done() {
   const StepResult& step = result_->steps.back();
   result_->thread.messages = step.thread.messages;
   result_->usage += step.response.usage;
+  if (run_->ledger) run_->ledger->add_usage(step.response.usage);
   if (halts(step)) return false;
   begin_step(step.thread, checked);
   return true;
@@ -94,6 +99,10 @@ bool ChatSource::halts(const StepResult& step) {
     finish(halted::completed);
     return true;
   }
+  if (const std::optional<RunEnd> end = run_->ended()) {
+    finish(*end);
+    return true;
+  }
   if (run_->options.halt_when && run_->options.halt_when(step)) {
     result_->metadata["halt_when_step_index"] = index;
     finish(halted::halt_when);
@@ -119,7 +128,12 @@ void ChatSource::finish_asking(const StepResult& step) {
 
 void ChatSource::finish(std::string_view reason) {
   result_->halted_reason = reason;
-  result_->final_response = result_->steps.back().response;
+  if (!result_->steps.empty()) result_->final_response = result_->steps.back().response;
+}
+
+void ChatSource::finish(const RunEnd& end) {
+  result_->metadata = end.metadata;
+  finish(end.reason);
 }
 
 }  // namespace allm

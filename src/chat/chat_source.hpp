@@ -14,7 +14,8 @@
 
 namespace allm {
 
-// Gives the events of every step and, unless the first step fails, ChatCompleted.
+// Gives the events of every step and, unless the first step fails, ChatCompleted. A run that reaches a limit or is
+// cancelled has not failed, also in its first step.
 class ChatSource : public EventSource {
  public:
   ChatSource(std::shared_ptr<const Run> run, Thread thread);
@@ -32,6 +33,7 @@ class ChatSource : public EventSource {
   // The reasons to stop, in their order of precedence; false if there is none.
   bool halts(const StepResult& step);
   void finish(std::string_view reason);
+  void finish(const RunEnd& end);
   void finish_asking(const StepResult& step);
 
   std::shared_ptr<const Run> run_;

@@ -20,6 +20,7 @@ Error cancelled() {
 struct StreamCollector::State {
   struct ToolOrder {
     std::string id = {};
+    std::optional<Json> rewritten_arguments = std::nullopt;
     std::optional<Message> message = std::nullopt;
     std::optional<Json> halt = std::nullopt;
   };
@@ -119,9 +120,12 @@ void StreamCollector::State::apply(const Event& event) {
       error = event.get_if<ErrorEvent>()->error;
       if (message_started) finish_reason = FinishReason::error;
       break;
-    case EventTag::tool_execution_started:
-      tools.push_back({.id = event.get_if<ToolExecutionStarted>()->id});
+    case EventTag::tool_execution_started: {
+      const auto& started = *event.get_if<ToolExecutionStarted>();
+      tools.push_back({.id = started.id});
+      if (started.rewritten) tools.back().rewritten_arguments = started.arguments;
       break;
+    }
     case EventTag::tool_execution_completed:
       break;
     case EventTag::tool_result_encoded: {
@@ -223,6 +227,7 @@ Result<ToolBatch> StreamCollector::tool_batch() const {
   for (const State::ToolOrder& tool : state_->tools) {
     if (!tool.message) return std::unexpected(cancelled());
     batch.messages.push_back(*tool.message);
+    if (tool.rewritten_arguments) batch.messages.back().metadata["rewritten_arguments"] = *tool.rewritten_arguments;
     if (!batch.halt) batch.halt = tool.halt;
   }
   return batch;

@@ -37,7 +37,7 @@ Poll FinalizeSource::poll(const Waker& waker) {
     }
     const auto* completed = polled.event().get_if<ChatCompleted>();
     if (completed == nullptr) return polled;
-    if (first_) return complete(merge(*first_, *completed->result), {{"pass_1_halted", first_->halted_reason}});
+    if (first_) return second_pass_done(*completed->result);
     if (auto ended = first_pass_done(completed->result)) return *std::move(ended);
   }
   return Poll::end();
@@ -48,11 +48,28 @@ std::optional<Poll> FinalizeSource::first_pass_done(const std::shared_ptr<const 
   if (reason != halted::completed && reason != halted::max_turns && reason != halted::halt_when) {
     return complete(*result, {{"pass_1_halted", reason}});
   }
+  // The second pass is one more step, so limits are looked at again.
+  if (const std::optional<RunEnd> end = run_->ended()) {
+    ChatResult ended = *result;
+    ended.halted_reason = end->reason;
+    ended.metadata = end->metadata;
+    return complete(std::move(ended), {{"pass_1_halted", reason}});
+  }
   first_ = result;
   Thread thread = result->thread;
   if (!run_->nudge.empty()) thread.messages.push_back(user(run_->nudge));
   pass_ = std::make_unique<ChatSource>(finalize_pass(*run_), std::move(thread));
   return std::nullopt;
+}
+
+Poll FinalizeSource::second_pass_done(const ChatResult& result) {
+  const Json note = {{"pass_1_halted", first_->halted_reason}};
+  if (!result.steps.empty()) return complete(merge(*first_, result), note);
+  // It was ended before it had an answer, and leaves what the first pass left.
+  ChatResult ended = *first_;
+  ended.halted_reason = result.halted_reason;
+  ended.metadata = result.metadata;
+  return complete(std::move(ended), note);
 }
 
 Poll FinalizeSource::complete(ChatResult result, Json note) {

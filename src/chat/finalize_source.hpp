@@ -12,7 +12,7 @@
 namespace allm {
 
 // Gives the events of both passes and one ChatCompleted. If the second pass cannot be had, the result
-// is that of the first, and says why.
+// is that of the first, and says why. Both share the run's limits.
 class FinalizeSource : public EventSource {
  public:
   FinalizeSource(std::shared_ptr<const Run> run, Thread thread);
@@ -20,6 +20,7 @@ class FinalizeSource : public EventSource {
 
  private:
   std::optional<Poll> first_pass_done(const std::shared_ptr<const ChatResult>& result);
+  Poll second_pass_done(const ChatResult& result);
   Poll complete(ChatResult result, Json note);
 
   std::shared_ptr<const Run> run_;

@@ -4,23 +4,31 @@
 #include <string>
 #include <utility>
 
+#include "tools/gate.hpp"
 #include "tools/unknown_tool.hpp"
 
 namespace allm {
 namespace {
 
-// The answer to a manual call whose turn was ended by another call.
-std::string not_run_content(const Run& run, const ToolCall& call) {
+// The answer to a call that was pending when the turn ended.
+std::string not_run_content(const Run& run, const ToolCall& call, const std::string& why) {
   const ToolFailure failure{
       Error(ToolError{.reason = ToolError::Reason::not_run, .tool_name = call.name, .tool_call_id = call.id},
-            "tool '" + call.name + "' was not run: another call ended the turn")};
+            "tool '" + call.name + "' was not run: " + why)};
   return failure_content(run, failure);
 }
 
+bool is_cancelled(const Run& run) { return run.cancel_level() >= CancelSignal::Level::after_tools; }
+
 }  // namespace
 
-StepSource::StepSource(std::shared_ptr<const Run> run, PreparedCall& call, Thread thread, std::size_t checked_messages)
-    : run_(std::move(run)), call_(call), checked_messages_(checked_messages), step_(std::make_shared<StepResult>()) {
+StepSource::StepSource(std::shared_ptr<const Run> run, PreparedCall& call, Thread thread, std::size_t checked_messages,
+                       Place place)
+    : run_(std::move(run)),
+      call_(call),
+      checked_messages_(checked_messages),
+      step_(std::make_shared<StepResult>()),
+      place_(place) {
   step_->thread = std::move(thread);
 }
 
@@ -76,15 +84,28 @@ Poll StepSource::poll_model(const Waker& waker) {
   Poll polled = model_->poll(waker);
   if (polled.has_event()) {
     collector_.apply(polled.event());
-    if (polled.event().tag() == EventTag::error && !collector_.in_message()) {
-      // The call itself failed: its error is the step's.
-      polled = fail(polled.event().get_if<ErrorEvent>()->error);
-    }
+    if (polled.event().tag() == EventTag::error) polled = model_failed(std::move(polled));
   } else if (polled.is_end()) {
     model_.reset();
     std::optional<Error> error = message_done();
     polled = error ? fail(*std::move(error)) : advance(waker);
   }
+  return polled;
+}
+
+Poll StepSource::model_failed(Poll polled) {
+  const Error error = polled.event().get_if<ErrorEvent>()->error;
+  const std::optional<RunEnd>& ended = model_->ended();
+  if (ended && place_ == Place::in_loop) {
+    state_ = State::done;
+    span_.fail(error);
+    withdrawn_ = ended;
+    model_.reset();
+    return Poll::end();
+  }
+  // The call itself failed, or nobody wants the step any more: the error is the step's.
+  const bool is_cancelled = ended && ended->reason == halted::cancelled;
+  if (!collector_.in_message() || is_cancelled) return fail(error);
   return polled;
 }
 
@@ -120,18 +141,35 @@ std::optional<Error> StepSource::message_done() {
     if (auto unknown = find_unknown_tool(response.tool_calls, *run_->tools)) return unknown;
   }
   append_assistant(true);
+  begin_tools();
+  return std::nullopt;
+}
+
+void StepSource::begin_tools() {
+  const std::vector<ToolCall>& calls = step_->response.tool_calls;
+  std::vector<Approval> decisions;
+  // A run that is over asks nobody: its calls are not run in any case.
+  if (run_->approve && !is_cancelled(*run_)) decisions = ask_gate(*run_, calls);
   std::vector<ToolCall> to_run;
-  is_manual_.reserve(response.tool_calls.size());
-  for (const ToolCall& call : response.tool_calls) {
+  std::vector<Approval> of_these;
+  is_pending_.reserve(calls.size());
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const ToolCall& call = calls[i];
     const Tool* tool = run_->tools->find(call.name);
-    is_manual_.push_back(tool != nullptr && tool->manual);
-    (is_manual_.back() ? step_->manual_tool_calls : to_run).push_back(call);
+    const Approval decision = decisions.empty() || needs_no_approval(*run_, call) ? Approval::allow() : decisions[i];
+    const bool is_manual = tool != nullptr && tool->manual && decision.kind() == Approval::Kind::allow;
+    is_pending_.push_back(is_manual || decision.kind() == Approval::Kind::suspend);
+    if (is_pending_.back()) {
+      step_->manual_tool_calls.push_back(approved_call(call, decision));
+    } else {
+      to_run.push_back(call);
+      if (!decisions.empty()) of_these.push_back(decision);
+    }
   }
-  if (!to_run.empty()) {
-    batch_ = std::make_unique<ToolBatchSource>(run_, std::move(to_run));
+  if (!to_run.empty() || is_cancelled(*run_)) {
+    batch_ = std::make_unique<ToolBatchSource>(run_, std::move(to_run), std::move(of_these));
     state_ = State::tools;
   }
-  return std::nullopt;
 }
 
 std::optional<Poll> StepSource::poll_tools(const Waker& waker) {
@@ -143,31 +181,36 @@ std::optional<Poll> StepSource::poll_tools(const Waker& waker) {
 
 void StepSource::tools_done() {
   std::vector<Message> messages = batch_->take_messages();
+  std::string why = "another call ended the turn";
   if (batch_->halt()) {
     step_->done = true;
     step_->metadata = *batch_->halt();
+  } else if (is_cancelled(*run_)) {
+    step_->done = true;
+    step_->metadata["halted_reason"] = halted::cancelled;
+    why = "the run was cancelled";
   }
   // A turn that was ended leaves nothing pending, so that the thread stays valid.
-  const bool answer_manual = step_->done;
+  const bool answer_pending = step_->done;
   auto message = messages.begin();
-  for (std::size_t i = 0; i < is_manual_.size(); ++i) {
+  for (std::size_t i = 0; i < is_pending_.size(); ++i) {
     const ToolCall& call = step_->response.tool_calls[i];
-    if (!is_manual_[i]) {
+    if (!is_pending_[i]) {
       step_->tool_results.push_back(std::move(*message++));
-    } else if (answer_manual) {
-      step_->tool_results.push_back(tool_result(call.id, not_run_content(*run_, call)));
+    } else if (answer_pending) {
+      step_->tool_results.push_back(tool_result(call.id, not_run_content(*run_, call, why)));
     }
   }
-  if (answer_manual) step_->manual_tool_calls.clear();
+  if (answer_pending) step_->manual_tool_calls.clear();
   for (const Message& result : step_->tool_results) step_->thread.messages.push_back(result);
   batch_.reset();
-  state_ = answer_manual ? State::not_run : State::completed;
+  state_ = answer_pending ? State::not_run : State::completed;
 }
 
 std::optional<Poll> StepSource::poll_not_run() {
-  while (next_not_run_ < is_manual_.size()) {
+  while (next_not_run_ < is_pending_.size()) {
     const std::size_t index = next_not_run_++;
-    if (!is_manual_[index]) continue;
+    if (!is_pending_[index]) continue;
     const Message& message = step_->tool_results[index];
     return Event(ToolResultEncoded{*message.tool_call_id, message.text()});
   }

@@ -17,29 +17,37 @@
 namespace allm {
 
 // Gives the events of the step and, if it can be finished, StepCompleted. A step that cannot gives an
-// ErrorEvent as its last event; it is then no part of the conversation.
+// ErrorEvent as its last event; it is then no part of the conversation. Neither is one of a loop whose model call the
+// run ended by its deadline or a cancellation; that one just ends.
 class StepSource : public EventSource {
  public:
+  enum class Place : std::uint8_t { alone, in_loop };
   // `call` must outlive the step. Messages below `checked_messages` were validated before.
-  StepSource(std::shared_ptr<const Run> run, PreparedCall& call, Thread thread, std::size_t checked_messages);
+  StepSource(std::shared_ptr<const Run> run, PreparedCall& call, Thread thread, std::size_t checked_messages,
+             Place place);
   Poll poll(const Waker& waker) override;
 
   // After the end: the result, or why there is none. Taking it moves it, unless a consumer still
   // holds the event that showed it.
   StepResult take_result();
   const std::optional<Error>& failure() const { return failure_; }
+  const std::optional<RunEnd>& withdrawn() const { return withdrawn_; }
 
  private:
   enum class State : std::uint8_t { begin, model, tools, not_run, completed, done };
 
   Poll begin();
   Poll fail(Error error);
+  // The model call gave an error.
+  Poll model_failed(Poll polled);
   Poll advance(const Waker& waker);
   Poll poll_model(const Waker& waker);
   std::optional<Poll> poll_tools(const Waker& waker);
   std::optional<Poll> poll_not_run();
   // Decides what follows the message; an error if the step cannot go on.
   std::optional<Error> message_done();
+  // Sorts the calls by what becomes of them, and asks the gate first.
+  void begin_tools();
   void tools_done();
   Poll complete();
   void append_assistant(bool with_calls);
@@ -53,9 +61,11 @@ class StepSource : public EventSource {
   std::optional<ModelCall> model_;
   std::unique_ptr<ToolBatchSource> batch_;
   std::shared_ptr<StepResult> step_;
-  std::vector<bool> is_manual_;  // by call
+  std::vector<bool> is_pending_;  // by call: for the program to answer
   std::size_t next_not_run_ = 0;
   std::optional<Error> failure_;
+  std::optional<RunEnd> withdrawn_;
+  const Place place_;
 };
 
 }  // namespace allm

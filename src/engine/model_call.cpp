@@ -99,16 +99,45 @@ void ModelCall::add_run_facts(MessageCompleted& completed) const {
 }
 
 Poll ModelCall::poll(const Waker& waker) {
-  if (run_->run_timeout && !done_ && is_overtime(waker)) return time_out();
+  if (run_->can_end_early && !done_) return poll_until_ended(waker);
   return source_ ? poll_source(waker) : advance(waker);
 }
 
+Poll ModelCall::poll_until_ended(const Waker& waker) {
+  if (run_->cancel && is_cancelled(run_->cancel->level())) return cancel();
+  if (run_->run_timeout && is_overtime(waker)) return time_out();
+  Poll polled = source_ ? poll_source(waker) : advance(waker);
+  // Only a consumer that is about to wait has to be woken.
+  if (polled.is_pending() && run_->cancel && is_cancelled(run_->cancel->watch(waker))) return cancel();
+  return polled;
+}
+
 bool ModelCall::is_overtime(const Waker& waker) {
+  if (attempt_ == 0 && run_->is_overtime()) return true;
   if (!overtime_) overtime_.emplace(*run_->engine.runtime(), run_->time_left());
   return overtime_->poll(waker);
 }
 
+bool ModelCall::is_cancelled(CancelSignal::Level level) const {
+  // A call that has begun is part of a step that `after_step` lets finish.
+  return level >= (attempt_ == 0 ? CancelSignal::Level::after_step : CancelSignal::Level::after_tools);
+}
+
 Poll ModelCall::time_out() {
+  return end(run_->overtime(),
+             Error(AdapterError{.reason = AdapterError::Reason::timeout,
+                                .provider = std::string(run_->engine.adapter()->provider())},
+                   "the run took longer than its run_timeout of " + std::to_string(run_->run_timeout->count()) + " ms",
+                   {{"retryable", false}}));
+}
+
+Poll ModelCall::cancel() {
+  return end({halted::cancelled}, Error(StreamError{.reason = StreamError::Reason::cancelled,
+                                                    .provider = std::string(run_->engine.adapter()->provider())},
+                                        "the run was cancelled"));
+}
+
+Poll ModelCall::end(RunEnd why, const Error& error) {
   done_ = true;
   source_.reset();
   if (completed_) {
@@ -116,10 +145,7 @@ Poll ModelCall::time_out() {
     generate_.stop();
     return Poll::end();
   }
-  const Error error(AdapterError{.reason = AdapterError::Reason::timeout,
-                                 .provider = std::string(run_->engine.adapter()->provider())},
-                    "the run took longer than its run_timeout of " + std::to_string(run_->run_timeout->count()) + " ms",
-                    {{"retryable", false}});
+  ended_ = std::move(why);
   failure_.reset();
   backoff_.reset();
   stream_.fail(error);

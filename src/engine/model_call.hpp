@@ -20,6 +20,9 @@ class ModelCall : public EventSource {
   ModelCall(std::shared_ptr<const Run> run, const AdapterCall& call);
   Poll poll(const Waker& waker) override;
 
+  // Why the run ended the call, if it did: its last event is then an ErrorEvent that says so.
+  const std::optional<RunEnd>& ended() const { return ended_; }
+
  private:
   void open();
   // Adds what only the run knows: costs and the run's id.
@@ -32,10 +35,16 @@ class ModelCall : public EventSource {
   Poll advance(const Waker& waker);
   // Handles the failure of an attempt before anything was delivered: the error, if it stands.
   std::optional<Error> retry_or_fail(Error error);
+  // The same for a run that can end while the call is made.
+  Poll poll_until_ended(const Waker& waker);
   // Whether the run's time is over; if not, `waker` is called when it is.
   bool is_overtime(const Waker& waker);
-  // Ends the call because it is.
+  // Whether `level` is strict enough to end the call.
+  bool is_cancelled(CancelSignal::Level level) const;
+  // End the call because of that.
   Poll time_out();
+  Poll cancel();
+  Poll end(RunEnd why, const Error& error);
   // The adapter broke the protocol.
   Error malformed(std::string problem) const;
 
@@ -47,6 +56,7 @@ class ModelCall : public EventSource {
   std::optional<Alarm> backoff_;
   std::optional<Alarm> overtime_;  // if the run has a limit
   std::optional<Error> failure_;   // waits to be delivered
+  std::optional<RunEnd> ended_;
   int attempt_ = 0;
   bool delivered_ = false;
   bool completed_ = false;  // the message is

@@ -17,6 +17,15 @@ bool read_integer(const Json& value, std::optional<std::int64_t>& target, std::s
   return false;
 }
 
+bool read_number(const Json& value, std::optional<double>& target, std::string& problem) {
+  if (value.is_number()) {
+    target = value.get<double>();
+    return true;
+  }
+  problem = "must be a number";
+  return false;
+}
+
 bool read_bool(const Json& value, bool& target, std::string& problem) {
   if (value.is_boolean()) {
     target = value.get<bool>();
@@ -135,6 +144,10 @@ OptionRead read_option(std::string_view name, const Json& value, CallOptions& op
   if (name == "max_turns") return taken(read_integer(value, target.max_turns, problem));
   if (name == "tool_timeout_ms") return taken(read_timeout(value, target.tool_timeout, problem));
   if (name == "run_timeout_ms") return taken(read_timeout(value, target.run_timeout, problem));
+  if (name == "max_total_tokens") return taken(read_integer(value, target.max_total_tokens, problem));
+  if (name == "max_cost") return taken(read_number(value, target.max_cost, problem));
+  if (name == "max_tool_calls") return taken(read_integer(value, target.max_tool_calls, problem));
+  if (name == "max_repeated_failures") return taken(read_integer(value, target.max_repeated_failures, problem));
   if (name == "max_concurrency") return taken(read_integer(value, target.max_concurrency, problem));
   if (name == "on_tool_error") return taken(read_on_tool_error(value, target, problem));
   if (name == "on_unknown_tool") return taken(read_on_unknown_tool(value, target, problem));

@@ -1,4 +1,6 @@
 // Options: call over request over the engine's params over the default.
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -122,6 +124,27 @@ TEST(LoopOptions, ThatAreWrongAreAllNamed) {
       (std::vector<std::string>{"max_turns:invalid_value", "tool_timeout:invalid_value", "run_timeout:invalid_value",
                                 "max_concurrency:invalid_value", "on_tool_error:invalid_value", "context:invalid_value",
                                 "params:invalid_value", "mode:invalid_value", "max_concurrency:invalid_value"}));
+}
+
+TEST(LoopOptions, LimitsAreCheckedAndOfTheCallBeforeTheEngines) {
+  for (const double cost : {0.0, -1.0, std::numeric_limits<double>::infinity(), std::nan("")}) {
+    const auto run = resolve_run(
+        Engine(), {.max_total_tokens = 0, .max_cost = cost, .max_tool_calls = -1, .max_repeated_failures = 0});
+    ASSERT_FALSE(run.has_value()) << cost;
+    EXPECT_EQ(fields_of(run.error()),
+              (std::vector<std::string>{"max_total_tokens:invalid_value", "max_cost:invalid_value",
+                                        "max_tool_calls:invalid_value", "max_repeated_failures:invalid_value"}));
+  }
+  const allm::Run run =
+      resolved({{"max_total_tokens", 1}, {"max_cost", 2}, {"max_tool_calls", 3}, {"max_repeated_failures", 4}},
+               {.max_total_tokens = 5, .max_repeated_failures = 6});
+  EXPECT_EQ(run.limits.max_total_tokens, 5);
+  EXPECT_EQ(run.limits.max_cost, 2.0);
+  EXPECT_EQ(run.limits.max_tool_calls, 3);
+  EXPECT_EQ(run.limits.max_repeated_failures, 6);
+  EXPECT_NE(run.ledger, nullptr);
+  EXPECT_EQ(resolved(Json::object(), {}).ledger, nullptr);
+  EXPECT_EQ(resolved(Json::object(), {}).cancel, nullptr);
 }
 
 TEST(LoopOptions, OfTheWrongTypeInTheParamsFailEveryCall) {
@@ -252,6 +275,7 @@ TEST(OptionsFromJson, ReadEveryOptionByItsName) {
   const auto options = call_options_from_json(Json::parse(R"({"model":"m","temperature":0.5,"max_tokens":9,
     "response_format":{"type":"json_object"},"tool_choice":"auto","prompt_cache":true,"mode":"manual","max_turns":2,
     "structured_finalize":true,"structured_finalize_nudge":"n","tool_timeout_ms":7,"run_timeout_ms":8,
+    "max_total_tokens":11,"max_cost":0.25,"max_tool_calls":12,"max_repeated_failures":13,
     "max_concurrency":3,"on_tool_error":"continue","on_unknown_tool":"report","emit_text_deltas":false,"emit_tool_deltas":false,
     "include_raw_chunks":true,"context":{"a":1},"session_id":"s","request_id":"r"})"));
   ASSERT_TRUE(options.has_value()) << options.error().message();
@@ -267,6 +291,10 @@ TEST(OptionsFromJson, ReadEveryOptionByItsName) {
   EXPECT_EQ(options->structured_finalize_nudge, "n");
   EXPECT_EQ(options->tool_timeout, milliseconds(7));
   EXPECT_EQ(options->run_timeout, milliseconds(8));
+  EXPECT_EQ(options->max_total_tokens, 11);
+  EXPECT_EQ(options->max_cost, 0.25);
+  EXPECT_EQ(options->max_tool_calls, 12);
+  EXPECT_EQ(options->max_repeated_failures, 13);
   EXPECT_EQ(options->max_concurrency, 3);
   EXPECT_EQ(std::get<ToolErrorAction>(*options->on_tool_error), ToolErrorAction::tell_model);
   EXPECT_EQ(options->on_unknown_tool, OnUnknownTool::report);

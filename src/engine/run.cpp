@@ -1,5 +1,6 @@
 #include "engine/run.hpp"
 
+#include <cmath>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -66,9 +67,38 @@ std::chrono::milliseconds Run::time_left() const {
   return std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now());
 }
 
+RunEnd Run::overtime() const { return {halted::run_timeout, {{"run_timeout", run_timeout->count()}}}; }
+
+std::optional<RunEnd> Run::ended() const {
+  if (cancel_level() != CancelSignal::Level::none) return RunEnd{halted::cancelled};
+  if (is_overtime()) return overtime();
+  return ledger ? ledger->exceeded() : std::nullopt;
+}
+
 bool Run::has_response_format() const {
   return options.response_format.has_value() || engine.impl().params->options.response_format.has_value();
 }
+
+namespace {
+
+RunLimits resolve_limits(const CallOptions& options, const CallOptions& defaults, OptionProblems& problems) {
+  const auto count = [&](const char* name, std::optional<std::int64_t> CallOptions::* option) {
+    const std::optional<std::int64_t> limit = options.*option ? options.*option : defaults.*option;
+    if (limit && *limit < 1) problems.add(name, "must be at least 1");
+    return limit;
+  };
+  RunLimits limits;
+  limits.max_total_tokens = count("max_total_tokens", &CallOptions::max_total_tokens);
+  limits.max_cost = options.max_cost ? options.max_cost : defaults.max_cost;
+  if (limits.max_cost && !(std::isfinite(*limits.max_cost) && *limits.max_cost > 0)) {
+    problems.add("max_cost", "must be a finite number above 0");
+  }
+  limits.max_tool_calls = count("max_tool_calls", &CallOptions::max_tool_calls);
+  limits.max_repeated_failures = count("max_repeated_failures", &CallOptions::max_repeated_failures);
+  return limits;
+}
+
+}  // namespace
 
 Result<std::shared_ptr<const Run>> resolve_run(const Engine& engine, CallOptions options,
                                                std::shared_ptr<const ToolSet> tools) {
@@ -87,6 +117,7 @@ Result<std::shared_ptr<const Run>> resolve_run(const Engine& engine, CallOptions
     if (run->run_timeout->count() < 1) problems.add("run_timeout", "must be at least 1 ms");
     run->deadline = deadline_after(*run->run_timeout);
   }
+  run->limits = resolve_limits(options, defaults, problems);
   run->max_concurrency = options.max_concurrency ? options.max_concurrency : defaults.max_concurrency;
   if (run->max_concurrency && *run->max_concurrency < 1) problems.add("max_concurrency", "must be at least 1");
   run->on_tool_error = pick(options.on_tool_error, defaults.on_tool_error, OnToolError(ToolErrorAction::tell_model));
@@ -113,6 +144,10 @@ Result<std::shared_ptr<const Run>> resolve_run(const Engine& engine, CallOptions
   run->tools = options.tools.empty() ? std::move(tools) : tools->with(options.tools);
   run->executor = options.tool_executor ? options.tool_executor : impl.options.tool_executor;
   run->encoder = options.tool_result_encoder ? options.tool_result_encoder : impl.options.tool_result_encoder;
+  run->approve = options.approve ? options.approve : impl.options.approve;
+  if (run->limits.any()) run->ledger = std::make_shared<RunLedger>(run->limits);
+  if (can_stop(options.cancel)) run->cancel = std::make_shared<CancelSignal>(options.cancel);
+  run->can_end_early = run->run_timeout || run->cancel;
   run->telemetry = impl.options.telemetry.get();
   run->request_id = options.request_id && !options.request_id->empty() ? *options.request_id : make_request_id();
   if (is_nonempty_object(options.context)) {

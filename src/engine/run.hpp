@@ -11,11 +11,13 @@
 #include "allm/engine.hpp"
 #include "allm/options.hpp"
 
+#include "engine/cancel_signal.hpp"
+#include "engine/run_ledger.hpp"
 #include "engine/tool_set.hpp"
 
 namespace allm {
 
-// Immutable once resolved; safe to read from any thread.
+// Immutable once resolved, but for what `ledger` and `cancel` point to; safe to read from any thread.
 struct Run {
   Engine engine;
   CallOptions options;  // as the caller gave them; its tools are merged into `tools`
@@ -38,9 +40,21 @@ struct Run {
   std::shared_ptr<ToolExecutor> executor;
   std::shared_ptr<ToolResultEncoder> encoder;
   Telemetry* telemetry = nullptr;
+  ApprovalGate approve;  // empty for none
+  RunLimits limits;
+  std::shared_ptr<RunLedger> ledger;     // null without a limit that it counts
+  std::shared_ptr<CancelSignal> cancel;  // null if nobody can cancel the run
+  bool can_end_early = false;            // whether a deadline or a cancellation can end a model call
 
   // What is left of the run's time; as good as endless without a limit.
   std::chrono::milliseconds time_left() const;
+  bool is_overtime() const { return run_timeout && time_left() <= std::chrono::milliseconds(0); }
+  // How far the run has been cancelled.
+  CancelSignal::Level cancel_level() const { return cancel ? cancel->level() : CancelSignal::Level::none; }
+  // Why no further step may follow the last one, if there is a reason: a cancellation, or a limit that is reached.
+  // For the consumer's thread.
+  std::optional<RunEnd> ended() const;
+  RunEnd overtime() const;
   // Whether call or engine say what form the answer must have.
   bool has_response_format() const;
   // The name of the model for telemetry, if it is known before a request is made.

@@ -79,6 +79,8 @@ Session after_chat(Session session, const ChatResult& result) {
     await_tools(session, std::move(calls));
   } else if (result.halted_reason == halted::tool_error || result.halted_reason == halted::error) {
     break_off(session, metadata);
+  } else if (result.halted_reason == halted::cancelled) {
+    session.status = SessionStatus::idle;
   } else {
     session.status = SessionStatus::completed;
   }
@@ -98,6 +100,8 @@ Session after_step(Session session, const StepResult& result) {
     await_tools(session, result.response.tool_calls);
   } else if (result.response.finish_reason == FinishReason::error) {
     break_off(session, metadata);
+  } else if (halted_with(result, halted::cancelled)) {
+    session.status = SessionStatus::idle;
   } else {
     session.status = result.done ? SessionStatus::completed : SessionStatus::idle;
   }

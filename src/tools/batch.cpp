@@ -13,6 +13,7 @@
 #include "runtime/runtime_impl.hpp"
 #include "tools/arguments.hpp"
 #include "tools/compact.hpp"
+#include "tools/gate.hpp"
 #include "tools/halt.hpp"
 #include "tools/lanes.hpp"
 #include "tools/unknown_tool.hpp"
@@ -47,9 +48,17 @@ std::string failure_content(const Run& run, const ToolFailure& failure) {
 ToolBatchSource::ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls)
     : run_(std::move(run)),
       calls_(std::move(calls)),
+      ask_gate_(static_cast<bool>(run_->approve)),
       slots_(calls_.size()),
       inbox_(std::make_shared<BatchInbox>()),
       limit_(concurrency(*run_, calls_.size())) {}
+
+ToolBatchSource::ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls,
+                                 std::vector<Approval> decisions)
+    : ToolBatchSource(std::move(run), std::move(calls)) {
+  ask_gate_ = false;
+  take_decisions(std::move(decisions));
+}
 
 ToolBatchSource::~ToolBatchSource() {
   for (Slot& slot : slots_) {
@@ -57,20 +66,34 @@ ToolBatchSource::~ToolBatchSource() {
   }
 }
 
+void ToolBatchSource::take_decisions(std::vector<Approval> decisions) {
+  decisions_ = std::move(decisions);
+  for (std::size_t i = 0; i < decisions_.size(); ++i) {
+    if (needs_no_approval(*run_, calls_[i])) decisions_[i] = Approval::allow();
+    calls_[i] = approved_call(std::move(calls_[i]), decisions_[i]);
+  }
+}
+
 Poll ToolBatchSource::poll(const Waker& waker) {
+  if (std::exchange(ask_gate_, false) && run_->cancel_level() < CancelSignal::Level::after_tools) {
+    take_decisions(ask_gate(*run_, calls_));
+  }
   while (true) {
     if (ready_at_ < ready_.size()) return std::move(ready_[ready_at_++]);
     ready_.clear();
     ready_at_ = 0;
+    if (run_->cancel) heed_cancellation();
     while (next_ < calls_.size() && running_ < limit_) start(next_++);
     if (!ready_.empty()) continue;
     if (running_ == 0) return Poll::end();
     if (!inbox_->take(settled_, progress_, waker)) {
+      const bool cancelled = run_->cancel && run_->cancel->watch(waker) == CancelSignal::Level::now;
+      if (cancelled && !abandoned_) continue;
       await(waker);
       return Poll::pending();
     }
     for (const BatchInbox::Progress& report : std::exchange(progress_, {})) {
-      run_->options.on_tool_progress(calls_[report.index], report.report);
+      if (slots_[report.index].pending) run_->options.on_tool_progress(calls_[report.index], report.report);
     }
     for (const std::size_t index : settled_) {
       const std::shared_ptr<PendingCall> call = std::exchange(slots_[index].pending, nullptr);
@@ -89,6 +112,34 @@ void ToolBatchSource::await(const Waker& waker) {
     // Where it is the only one, what arrives for it need not pass through another thread.
     if (loop != nullptr) slot.pending->await(running_ == 1 && waker.will_drive(*loop));
   }
+}
+
+void ToolBatchSource::heed_cancellation() {
+  if (abandoned_ || run_->cancel->level() != CancelSignal::Level::now) return;
+  abandoned_ = true;
+  for (std::size_t i = 0; i < next_; ++i) {
+    // One that has its answer already keeps it: the inbox will tell.
+    if (!slots_[i].pending || !slots_[i].pending->abandon()) continue;
+    slots_[i].pending.reset();
+    --running_;
+    refuse(i, ToolFailure{tool_error(i, ToolError::Reason::cancelled,
+                                     "tool '" + calls_[i].name + "' was stopped: the run was cancelled")});
+  }
+}
+
+std::optional<ToolFailure> ToolBatchSource::refused(std::size_t index) const {
+  const ToolCall& call = calls_[index];
+  const auto not_run = [&](const char* why) {
+    return ToolFailure{tool_error(index, ToolError::Reason::not_run, "tool '" + call.name + "' was not run: " + why)};
+  };
+  if (!decisions_.empty()) {
+    const Approval& decision = decisions_[index];
+    if (decision.kind() == Approval::Kind::suspend) return not_run("it waits for approval");
+    if (decision.kind() != Approval::Kind::allow) return denied(call, decision);
+  }
+  if (run_->cancel_level() >= CancelSignal::Level::after_tools) return not_run("the run was cancelled");
+  if (run_->is_overtime()) return not_run("the run's time was over");
+  return std::nullopt;
 }
 
 std::optional<ToolOutcome> ToolBatchSource::answer_at_once(const ToolCall& call, const Tool*& tool,
@@ -127,13 +178,21 @@ void ToolBatchSource::start(std::size_t index) {
   const ToolCall& call = calls_[index];
   const Tool* tool = nullptr;
   Json arguments = Json::object();
-  std::optional<ToolOutcome> answer = answer_at_once(call, tool, arguments);
-  ready_.emplace_back(ToolExecutionStarted{
-      .id = call.id, .name = call.name, .arguments = answer && arguments.empty() ? call.arguments : arguments});
-  if (answer) {
-    finish(index, *std::move(answer));
-    return;
+  std::optional<ToolFailure> refusal = refused(index);
+  std::optional<ToolOutcome> answer;
+  if (!refusal) answer = answer_at_once(call, tool, arguments);
+  if (!refusal && !answer && run_->ledger && !run_->ledger->take_tool_call()) {
+    refusal = ToolFailure{tool_error(index, ToolError::Reason::not_run,
+                                     "tool '" + call.name + "' was not run: the run's limit of " +
+                                         std::to_string(*run_->limits.max_tool_calls) + " tool calls is reached")};
   }
+  ready_.emplace_back(
+      ToolExecutionStarted{.id = call.id,
+                           .name = call.name,
+                           .arguments = (refusal || answer) && arguments.empty() ? call.arguments : arguments,
+                           .rewritten = is_rewritten(index)});
+  if (refusal) return refuse(index, *refusal);
+  if (answer) return finish(index, *std::move(answer));
   auto pending = std::make_shared<PendingCall>(run_, *tool, call, std::move(arguments), inbox_, index);
   const std::chrono::milliseconds least(1);
   pending->dispatch(std::max(least, std::min(tool->timeout.value_or(run_->tool_timeout), run_->time_left())));
@@ -215,6 +274,7 @@ void ToolBatchSource::finish_failure(std::size_t index, const ToolFailure& failu
 
 void ToolBatchSource::succeed(std::size_t index, ToolOutcome outcome, std::string content) {
   const ToolCall& call = calls_[index];
+  if (run_->ledger) run_->ledger->note_outcome(call, std::nullopt);
   ready_.emplace_back(ToolExecutionCompleted{call.id, call.name, std::move(outcome)});
   ready_.emplace_back(ToolResultEncoded{call.id, content});
   answer(index, std::move(content));
@@ -224,6 +284,7 @@ void ToolBatchSource::fail(std::size_t index, const ToolFailure& failure, bool h
                            std::optional<Error> policy_error) {
   const ToolCall& call = calls_[index];
   std::string content = failure_content(*run_, failure);
+  if (run_->ledger) run_->ledger->note_outcome(call, content);
   ready_.emplace_back(ToolExecutionCompleted{call.id, call.name, failure});
   if (halts) {
     ToolHalt halt{.tool_call_id = call.id,
@@ -238,8 +299,18 @@ void ToolBatchSource::fail(std::size_t index, const ToolFailure& failure, bool h
   answer(index, std::move(content));
 }
 
+void ToolBatchSource::refuse(std::size_t index, const ToolFailure& failure) {
+  const ToolCall& call = calls_[index];
+  std::string content = failure_content(*run_, failure);
+  ready_.emplace_back(ToolExecutionCompleted{call.id, call.name, failure});
+  ready_.emplace_back(ToolResultEncoded{call.id, content});
+  answer(index, std::move(content));
+}
+
 void ToolBatchSource::answer(std::size_t index, std::string content) {
-  slots_[index].message = tool_result(calls_[index].id, std::move(content));
+  Message& message = slots_[index].message;
+  message = tool_result(calls_[index].id, std::move(content));
+  if (is_rewritten(index)) message.metadata["rewritten_arguments"] = calls_[index].arguments;
 }
 
 void ToolBatchSource::note_halt(std::size_t index, Json metadata) {

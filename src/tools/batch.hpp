@@ -22,7 +22,10 @@ std::string failure_content(const Run& run, const ToolFailure& failure);
 // One thread at a time.
 class ToolBatchSource : public EventSource {
  public:
+  // Asks the run's gate about the calls, if it has one, before anything else; suspended calls are not run.
   ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls);
+  // Of calls that were decided on; no decisions at all allow every call.
+  ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls, std::vector<Approval> decisions);
   ~ToolBatchSource() override;
 
   Poll poll(const Waker& waker) override;
@@ -37,15 +40,23 @@ class ToolBatchSource : public EventSource {
     std::shared_ptr<PendingCall> pending;  // while it is with the pool
     Message message;
   };
+  void take_decisions(std::vector<Approval> decisions);
+  bool is_rewritten(std::size_t index) const { return !decisions_.empty() && decisions_[index].arguments(); }
   void start(std::size_t index);
   // Before `waker`'s consumer waits.
   void await(const Waker& waker);
+  // Why the call is answered without being looked at: the gate's decision, or the end of the run.
+  std::optional<ToolFailure> refused(std::size_t index) const;
+  // Has calls that run stopped, if the run is cancelled and none of their results are wanted.
+  void heed_cancellation();
   // What can be said without running the handler; nothing if it has to run with `arguments`.
   std::optional<ToolOutcome> answer_at_once(const ToolCall& call, const Tool*& tool, Json& arguments) const;
   void finish(std::size_t index, ToolOutcome outcome);
   void finish_failure(std::size_t index, const ToolFailure& failure);
   void succeed(std::size_t index, ToolOutcome outcome, std::string content);
   void fail(std::size_t index, const ToolFailure& failure, bool halts, std::optional<Error> policy_error = {});
+  // Answers a call that the run did not want, or not any more; no failure that a policy decides on.
+  void refuse(std::size_t index, const ToolFailure& failure);
   void answer(std::size_t index, std::string content);
   void note_halt(std::size_t index, Json metadata);
   Error tool_error(std::size_t index, ToolError::Reason reason, std::string message,
@@ -53,7 +64,10 @@ class ToolBatchSource : public EventSource {
   Result<std::string> encode(std::size_t index, const Json& value) const;
 
   std::shared_ptr<const Run> run_;
-  std::vector<ToolCall> calls_;
+  std::vector<ToolCall> calls_;  // with the arguments that the gate gave, where it gave some
+  std::vector<Approval> decisions_;
+  bool ask_gate_;
+  bool abandoned_ = false;  // what ran when the run was cancelled
   std::vector<Slot> slots_;
   std::shared_ptr<BatchInbox> inbox_;
   std::vector<Event> ready_;  // from ready_at_ on: to be given out

@@ -191,15 +191,16 @@ void PendingCall::fire() noexcept {
   pool_->submit(std::make_shared<StopRequest>(stop));
 }
 
-void PendingCall::abandon() {
+bool PendingCall::abandon() {
   disarm();
-  if (!claim()) return;
+  if (!claim()) return false;
   set_thread_aside();
   const Json detail = {{"kind", "cancelled"}};
   report(
       *Impl::run, SpanKind::tool, SpanPhase::exception,
       {.duration = std::chrono::steady_clock::now() - started_, .tool = &tool_, .tool_call = &call, .detail = &detail});
   stop.request_stop();
+  return true;
 }
 
 void PendingCall::report_progress(Json progress) const {

@@ -70,8 +70,8 @@ class PendingCall : public Pool::Task,
 
   // Arms the deadline and hands the call to the pool.
   void dispatch(std::chrono::milliseconds timeout);
-  // The run does not want the result any more.
-  void abandon();
+  // The run does not want the result any more. Whether there was none yet; there will be none then.
+  bool abandon();
   // After the inbox told of it: what the call came to.
   ToolOutcome take_outcome() { return std::move(*outcome_); }
   // The deadline is not needed any more.

@@ -1,0 +1,81 @@
+#include "engine/run_ledger.hpp"
+
+#include <functional>
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+#include "allm/result.hpp"
+
+namespace allm {
+namespace {
+
+std::int64_t plus(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
+}
+
+std::size_t combined(std::size_t a, std::size_t b) { return a ^ (b + 0x9e3779b97f4a7c15ULL + (a << 6U) + (a >> 2U)); }
+
+std::size_t hash_of(std::string_view text) { return std::hash<std::string_view>()(text); }
+
+// Equal for equal values, whatever the order of their members. What the model wrote counts where it is no value.
+std::size_t hash_of(const ToolCall& call) {
+  const bool only_text = call.arguments.empty() && call.raw_arguments;
+  const std::size_t arguments =
+      only_text
+          ? hash_of(*call.raw_arguments)
+          : hash_of(nlohmann::json(call.arguments).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  return combined(hash_of(call.name), arguments);
+}
+
+}  // namespace
+
+void RunLedger::add_usage(const Usage& usage) {
+  const auto parts = [&] { return plus(usage.input_tokens.value_or(0), usage.output_tokens.value_or(0)); };
+  tokens_ = plus(tokens_, usage.total_tokens ? *usage.total_tokens : parts());
+  cost_ += usage.total_cost.value_or(0);
+  if (!usage.total_cost) cost_unknown_ = true;
+}
+
+bool RunLedger::take_tool_call() {
+  if (limits_.max_tool_calls && tool_calls_ >= *limits_.max_tool_calls) {
+    tool_call_refused_ = true;
+    return false;
+  }
+  ++tool_calls_;
+  return true;
+}
+
+void RunLedger::note_outcome(const ToolCall& call, const std::optional<std::string>& failure) {
+  if (!limits_.max_repeated_failures) return;
+  const std::size_t key = hash_of(call);
+  if (!failure) {
+    failing_.erase(key);
+    return;
+  }
+  if (failing_.size() >= kMaxFailing && !failing_.contains(key)) failing_.clear();
+  Failing& failing = failing_[key];
+  const std::size_t text = hash_of(*failure);
+  failing.times = failing.failure == text ? failing.times + 1 : 1;
+  failing.failure = text;
+  if (failing.times < *limits_.max_repeated_failures || repeated_) return;
+  repeated_ = RunEnd{
+      halted::max_repeated_failures,
+      {{"max_repeated_failures", *limits_.max_repeated_failures}, {"tool_name", call.name}, {"tool_call_id", call.id}}};
+}
+
+std::optional<RunEnd> RunLedger::exceeded() const {
+  if (limits_.max_total_tokens && tokens_ >= *limits_.max_total_tokens) {
+    return RunEnd{halted::max_total_tokens, {{"max_total_tokens", *limits_.max_total_tokens}}};
+  }
+  if (limits_.max_cost && (cost_unknown_ || cost_ >= *limits_.max_cost)) {
+    RunEnd end{halted::max_cost, {{"max_cost", *limits_.max_cost}}};
+    if (cost_ < *limits_.max_cost) end.metadata["cost_unknown"] = true;
+    return end;
+  }
+  if (tool_call_refused_) return RunEnd{halted::max_tool_calls, {{"max_tool_calls", *limits_.max_tool_calls}}};
+  return repeated_;
+}
+
+}  // namespace allm

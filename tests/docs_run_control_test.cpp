@@ -1,0 +1,130 @@
+// The code of docs/run-control.md. scripts/check_snippets.py compares the regions with the document.
+#include <chrono>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "allm/allm.hpp"
+
+#include "runtime/test_waits.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+allm::FakeScript calling(const std::string& name, allm::Json arguments = allm::Json::object()) {
+  return {{allm::fake_tool_call("c1", name, std::move(arguments)), allm::fake_finish(allm::FinishReason::tool_calls)},
+          {allm::fake_text("done"), allm::fake_finish(allm::FinishReason::stop)}};
+}
+allm::Tool returning(const std::string& name) {
+  return {.name = name, .handler = [](const allm::Json& arguments) { return allm::ok(arguments); }};
+}
+
+TEST(DocsRunControl, Gate) {
+  // [control-gate]
+  allm::ApprovalGate gate = [](std::span<const allm::ToolCall> calls) {
+    std::vector<allm::Approval> decisions;
+    for (const allm::ToolCall& call : calls) {
+      if (call.name == "read_file") {
+        decisions.push_back(allm::Approval::allow());
+      } else if (call.name == "search") {
+        allm::Json arguments = call.arguments;
+        arguments["limit"] = 10;
+        decisions.push_back(allm::Approval::allow_with(std::move(arguments)));
+      } else if (call.name == "send_mail") {
+        decisions.push_back(allm::Approval::suspend());  // a person decides
+      } else {
+        decisions.push_back(allm::Approval::deny("only reading is allowed here"));
+      }
+    }
+    return decisions;
+  };
+  allm::CallOptions options;
+  options.approve = gate;  // or EngineOptions::approve, for every run
+  // [/control-gate]
+  const auto answer = [&](const std::string& name) {
+    const allm::Engine engine({.adapter = allm::fake(calling(name, {{"q", 1}})), .tools = {returning(name)}});
+    return allm::chat(engine, {allm::user("go")}, options).value();
+  };
+  EXPECT_EQ(answer("read_file").thread.messages[2].text(), R"({"q":1})");
+  EXPECT_EQ(answer("search").thread.messages[2].text(), R"({"q":1,"limit":10})");
+  EXPECT_EQ(answer("send_mail").halted_reason, "manual_tool_calls");
+  EXPECT_EQ(answer("delete_file").thread.messages[2].text(),
+            R"({"error":"only reading is allowed here","reason":"denied"})");
+}
+
+TEST(DocsRunControl, Suspended) {
+  const allm::Engine engine({.adapter = allm::fake(calling("send_mail")), .tools = {returning("send_mail")}});
+  allm::CallOptions options;
+  options.approve = [](std::span<const allm::ToolCall> calls) {
+    return std::vector(calls.size(), allm::Approval::suspend());
+  };
+  auto turn = allm::session_reply(engine, allm::Session{}, "Write to Bob.", options);
+  ASSERT_TRUE(turn.has_value());
+  // [control-suspended]
+  allm::Session session = turn->session;  // awaiting_tools; it can be saved until somebody has decided
+  for (const allm::ToolCall& call : turn->session.pending_tool_calls) {
+    auto answered = allm::submit_tool_result(std::move(session), call.id, "sent by Ann");
+    if (!answered) return;  // answered.error() says why
+    session = *std::move(answered);
+  }
+  auto next = allm::session_continue(engine, session);
+  // [/control-suspended]
+  ASSERT_TRUE(next.has_value());
+  EXPECT_EQ(next->result.text(), "done");
+}
+
+TEST(DocsRunControl, Limits) {
+  const allm::Engine engine({.adapter = allm::fake(calling("look")), .tools = {returning("look")}});
+  // [control-limits]
+  auto result = allm::chat(engine, {allm::user("go")},
+                           {.run_timeout = 2min,
+                            .max_total_tokens = 200'000,
+                            .max_cost = 0.50,
+                            .max_tool_calls = 40,
+                            .max_repeated_failures = 3});
+  if (!result) return;  // result.error() says why
+  if (result->halted_reason == allm::halted::max_cost) {
+    // result->metadata == {"max_cost": 0.5}; result->thread can be continued
+  }
+  // [/control-limits]
+  EXPECT_EQ(result->halted_reason, "max_cost");
+  EXPECT_EQ(result->metadata, allm::Json({{"max_cost", 0.5}, {"cost_unknown", true}}));
+}
+
+TEST(DocsRunControl, Cancel) {
+  allm::testing::Gate started;
+  const allm::Tool waits{.name = "wait", .handler = [&](const allm::Json&, const allm::ToolContext& context) {
+                           started.open();
+                           allm::testing::eventually([&] { return context.stop_token().stop_requested(); }, "a stop");
+                           return allm::failure("stopped");
+                         }};
+  const auto runtime = allm::Runtime::create();
+  const allm::Engine engine({.adapter = allm::fake(calling("wait")), .tools = {waits}, .runtime = runtime});
+  const allm::Thread thread = {allm::user("go")};
+  // [control-cancel]
+  std::stop_source gently;
+  std::stop_source at_once;
+  allm::CallOptions options;
+  options.cancel = {.now = at_once.get_token(), .after_step = gently.get_token()};
+  std::jthread user([&] {
+    started.wait();
+    gently.request_stop();   // the first Ctrl-C: finish what you are doing
+    at_once.request_stop();  // the second: stop
+  });
+  auto result = allm::chat(engine, thread, options);
+  // result->halted_reason == "cancelled"; result->thread is valid, and can be continued
+  // [/control-cancel]
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->halted_reason, "cancelled");
+  EXPECT_TRUE(allm::validate(result->thread).has_value());
+  allm::testing::eventually([&] { return runtime->stats().running == 0; }, "the handler's end");
+}
+
+}  // namespace
