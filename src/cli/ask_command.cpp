@@ -1,6 +1,7 @@
 #include "cli/ask_command.hpp"
 
 #include <array>
+#include <iterator>
 #include <unistd.h>
 #include <utility>
 
@@ -8,6 +9,7 @@
 
 #include "allm/chat.hpp"
 #include "allm/providers.hpp"
+#include "allm/tools_file.hpp"
 
 #include "cli/user_models.hpp"
 
@@ -55,6 +57,94 @@ int fail(const Error& error, const Terminal& errors) {
   return 1;
 }
 
+// Shows a run as it goes: the text on one terminal, the tools on the other.
+class Display {
+ public:
+  Display(const Terminal& out, const Terminal& errors) : out_(out), errors_(errors) {}
+
+  void show(const Event& event) {
+    if (const auto* delta = event.get_if<TextDelta>(); delta != nullptr && !delta->delta.empty()) {
+      out_.write(out_.interactive() ? printable_lines(delta->delta) : delta->delta);
+      ends_line_ = delta->delta.ends_with('\n');
+    } else if (const auto* started = event.get_if<ToolExecutionStarted>()) {
+      end_line();
+      note("-> " + started->name + " " + started->arguments.dump(-1, ' ', false, Json::error_handler_t::replace));
+    } else if (const auto* completed = event.get_if<ToolExecutionCompleted>()) {
+      if (std::holds_alternative<ToolFailure>(completed->outcome)) note("   " + completed->name + " failed");
+    }
+  }
+  void end_line() {
+    if (!ends_line_) out_.write("\n");
+    ends_line_ = true;
+  }
+
+ private:
+  void note(const std::string& text) {
+    constexpr std::size_t kWidth = 200;
+    errors_.write(errors_.paint(Style::dim, printable(text.substr(0, kWidth))) + "\n");
+  }
+
+  const Terminal& out_;
+  const Terminal& errors_;
+  bool ends_line_ = true;
+};
+
+// What is to be said about how an answer ended; the exit code.
+int verdict(const Response& response, const Terminal& errors) {
+  if (response.error) return fail(*response.error, errors);
+  if (response.finish_reason == FinishReason::length) {
+    errors.write(errors.paint(Style::yellow, "allm ask: ") + "the answer was cut off at the model's limit\n");
+  } else if (response.finish_reason == FinishReason::content_filter) {
+    errors.write(errors.paint(Style::yellow, "allm ask: ") + "the provider's filter ended the answer\n");
+    return 1;
+  }
+  return 0;
+}
+
+int ask_once(const Engine& engine, std::vector<Message> messages, const Terminal& out, const Terminal& errors) {
+  Display display(out, errors);
+  StreamCollector collector;
+  for (const Event& event : stream_generate(engine, {.messages = std::move(messages)})) {
+    collector.apply(event);
+    display.show(event);
+  }
+  display.end_line();
+  const Result<Response> response = collector.response();
+  return response ? verdict(*response, errors) : fail(response.error(), errors);
+}
+
+int ask_with_tools(const Engine& engine, std::vector<Message> messages, std::int64_t max_turns, const Terminal& out,
+                   const Terminal& errors) {
+  Display display(out, errors);
+  StreamCollector collector;
+  for (const Event& event : stream(engine, Thread(std::move(messages)), {.max_turns = max_turns})) {
+    collector.apply(event);
+    display.show(event);
+  }
+  display.end_line();
+  const Result<ChatResult> result = collector.chat_result();
+  if (!result) return fail(result.error(), errors);
+  if (result->error) return fail(*result->error, errors);
+  if (result->halted_reason == halted::ask_user) {
+    out.write(printable_lines(result->pending_question.value_or("")) + "\n");
+  } else if (result->halted_reason != halted::completed) {
+    errors.write(errors.paint(Style::yellow, "allm ask: ") + "the run ended without an answer: " +
+                 printable(result->halted_reason) + "\n");
+    return 1;
+  }
+  return result->final_response ? verdict(*result->final_response, errors) : 0;
+}
+
+Result<std::vector<Tool>> tools_of(const AskArguments& arguments) {
+  std::vector<Tool> tools;
+  for (const std::string& file : arguments.tools) {
+    Result<std::vector<Tool>> read = read_tools_file(file);
+    if (!read) return std::unexpected(read.error());
+    tools.insert(tools.end(), std::make_move_iterator(read->begin()), std::make_move_iterator(read->end()));
+  }
+  return tools;
+}
+
 }  // namespace
 
 int ask_command(const AskArguments& arguments, std::FILE* input, const Terminal& out, const Terminal& errors) {
@@ -69,33 +159,18 @@ int ask_command(const AskArguments& arguments, std::FILE* input, const Terminal&
   if (!models) return fail(models.error(), errors);
   const Result<ModelName> name = parse_model_name(*model);
   if (!name) return fail(name.error(), errors);
+  Result<std::vector<Tool>> tools = tools_of(arguments);
+  if (!tools) return fail(tools.error(), errors);
   // Somebody else's server has its own models, whatever they are called.
-  const Result<Engine> engine = engine_for(*model, {.catalogue = name->base_url.empty() ? *models : nullptr});
+  const Result<Engine> engine = engine_for(
+      *model, {.tools = *std::move(tools), .catalogue = name->base_url.empty() ? *models : nullptr});
   if (!engine) return fail(engine.error(), errors);
 
-  Request request;
-  if (arguments.system) request.messages.push_back(system(*arguments.system));
-  request.messages.push_back(message_of(arguments, std::move(text)));
-  StreamCollector collector;
-  bool ends_line = true;
-  for (const Event& event : stream_generate(*engine, std::move(request))) {
-    collector.apply(event);
-    if (const auto* delta = event.get_if<TextDelta>(); delta != nullptr && !delta->delta.empty()) {
-      out.write(out.interactive() ? printable_lines(delta->delta) : delta->delta);
-      ends_line = delta->delta.ends_with('\n');
-    }
-  }
-  if (!ends_line) out.write("\n");
-  const Result<Response> response = collector.response();
-  if (!response) return fail(response.error(), errors);
-  if (response->error) return fail(*response->error, errors);
-  if (response->finish_reason == FinishReason::length) {
-    errors.write(errors.paint(Style::yellow, "allm ask: ") + "the answer was cut off at the model's limit\n");
-  } else if (response->finish_reason == FinishReason::content_filter) {
-    errors.write(errors.paint(Style::yellow, "allm ask: ") + "the provider's filter ended the answer\n");
-    return 1;
-  }
-  return 0;
+  std::vector<Message> messages;
+  if (arguments.system) messages.push_back(system(*arguments.system));
+  messages.push_back(message_of(arguments, std::move(text)));
+  if (arguments.tools.empty()) return ask_once(*engine, std::move(messages), out, errors);
+  return ask_with_tools(*engine, std::move(messages), arguments.max_turns, out, errors);
 }
 
 }  // namespace allm::cli

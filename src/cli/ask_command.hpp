@@ -1,6 +1,7 @@
 // `allm ask`: one question to a model, the answer streamed.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -16,10 +17,13 @@ struct AskArguments {
   std::optional<std::string> base_url = std::nullopt;
   std::optional<std::string> system = std::nullopt;
   std::vector<std::string> images = {};  // files and URLs
+  std::vector<std::string> tools = {};   // tools files: with any, the model is called until it has an answer
+  std::int64_t max_turns = 8;
 };
 
 // Returns the exit code: 0 after an answer, 1 if there was none or it broke off, 2 if there was nothing to ask. The
-// answer goes to `out` and nothing else does; `input` is read if it is no terminal. Blocks.
+// answer goes to `out` and nothing else does; tools that are run are told of on `errors`. `input` is read if it is no
+// terminal. Blocks.
 int ask_command(const AskArguments& arguments, std::FILE* input, const Terminal& out, const Terminal& errors);
 
 }  // namespace allm::cli

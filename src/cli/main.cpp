@@ -11,6 +11,7 @@
 
 #include "cli/ask_command.hpp"
 #include "cli/demo_command.hpp"
+#include "cli/sandbox_command.hpp"
 #include "cli/scenario_command.hpp"
 #include "cli/terminal.hpp"
 #include "cli/transcript_command.hpp"
@@ -83,9 +84,18 @@ int main(int argc, char** argv) {
   ask_app->add_option("-s,--system", ask.system, "Instructions for the model")->type_name("TEXT");
   ask_app->add_option("-i,--image", ask.images, "An image to show, by file or URL; may be repeated")
       ->type_name("FILE|URL");
+  ask_app->add_option("-t,--tools", ask.tools, "A file of tools that the model may run; may be repeated")
+      ->type_name("FILE");
+  ask_app->add_option("--max-turns", ask.max_turns, "Model calls at the most, with tools")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N")
+      ->capture_default_str();
   ask_app->footer(
       "The key is taken from the environment: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, …\n"
       "Example: git diff | allm ask -m anthropic:claude-sonnet-4-6 \"Review this change.\"");
+
+  CLI::App* sandbox_app =
+      app.add_subcommand("sandbox", "Tell what this kernel can keep tools in processes of their own from");
 
   bool fast = false;
   CLI::App* demo_app = app.add_subcommand("demo", "Show an agent at work, with a scripted model and no key");
@@ -108,6 +118,7 @@ int main(int argc, char** argv) {
     transcript.paths.assign(transcript_paths.begin(), transcript_paths.end());
     return transcript_command(transcript, out, errors);
   }
+  if (sandbox_app->parsed()) return sandbox_command(out);
   if (ask_app->parsed()) return ask_command(ask, stdin, out, errors);
   return demo_command(fast || !out.interactive(), out);
 }

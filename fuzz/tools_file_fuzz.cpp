@@ -1,0 +1,24 @@
+// Arbitrary bytes as a tools file; what it declares is expanded with its own words as arguments.
+#include "allm/tools_file.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "tools/command_line.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size > (16 << 10)) return 0;
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  const auto tools = allm::tools_from_toml(text);
+  if (!tools) return 0;
+  for (const allm::Tool& tool : *tools) {
+    if (!tool.command) continue;
+    allm::Json arguments = allm::Json::object();
+    for (const std::string& name : allm::template_names(tool.command->argv)) arguments[name] = name;
+    const auto words = allm::expand_command(tool.command->argv, arguments);
+    // All arguments are there, so nothing is left out.
+    if (words && words->size() != tool.command->argv.size()) __builtin_trap();
+  }
+  return 0;
+}

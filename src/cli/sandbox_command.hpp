@@ -1,0 +1,11 @@
+// `allm sandbox`: what the kernel can enforce.
+#pragma once
+
+#include "cli/terminal.hpp"
+
+namespace allm::cli {
+
+// Returns the exit code: 0 if everything can be enforced, 1 if something cannot.
+int sandbox_command(const Terminal& out);
+
+}  // namespace allm::cli
