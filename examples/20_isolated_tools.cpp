@@ -1,8 +1,8 @@
 // Tools that may crash, hang or leak: in a process of their own.
 //
-// `divide` runs in a worker: this executable again, started when it is needed and kept warm. Dividing by zero kills that
-// process and nothing else; the model is told, and the next call gets a fresh one. `shout` is a program of the system,
-// run without a shell.
+// `divide` runs in a worker: this executable again, started when it is needed and kept warm. Dividing by zero kills
+// that process and nothing else; the model is told, and the next call gets a fresh one. `shout` is a program of the
+// system, run without a shell.
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -41,14 +41,15 @@ int main() {
   const allm::Tool shout{.name = "shout",
                          .description = "Writes in capitals.",
                          .command = allm::Command{.argv = {"tr", "a-z", "A-Z"}, .input = allm::CommandInput::json}};
-  const allm::Engine engine({.adapter = allm::fake({
-                                 {allm::fake_tool_call("c1", "divide", {{"a", 84}, {"b", 2}}),
-                                  allm::fake_tool_call("c2", "divide", {{"a", 1}, {"b", 0}}),
-                                  allm::fake_tool_call("c3", "shout", {{"text", "hello"}}),
-                                  allm::fake_finish(allm::FinishReason::tool_calls)},
-                                 {allm::fake_text("42, and never divide by zero."), allm::fake_finish(allm::FinishReason::stop)},
-                             }),
-                             .tools = {division, shout}});
+  const allm::Engine engine(
+      {.adapter = allm::fake({
+           {allm::fake_tool_call("c1", "divide", {{"a", 84}, {"b", 2}}),
+            allm::fake_tool_call("c2", "divide", {{"a", 1}, {"b", 0}}),
+            allm::fake_tool_call("c3", "shout", {{"text", "hello"}}),
+            allm::fake_finish(allm::FinishReason::tool_calls)},
+           {allm::fake_text("42, and never divide by zero."), allm::fake_finish(allm::FinishReason::stop)},
+       }),
+       .tools = {division, shout}});
   const auto result = allm::chat(engine, {allm::user("Divide, please.")});
   if (!result) return fail(result.error().message());
   for (const allm::Message& message : result->steps[0].tool_results) std::cout << message.text() << '\n';

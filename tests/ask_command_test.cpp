@@ -2,8 +2,10 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -74,6 +76,42 @@ TEST(Ask, NeedsAQuestionAndAModelThatExists) {
   const Ran no_key = run("env -u OPENAI_API_KEY", "-m openai:m hi </dev/null");
   EXPECT_EQ(no_key.status, 1);
   EXPECT_NE(no_key.output.find("OPENAI_API_KEY"), std::string::npos) << no_key.output;
+}
+
+TEST(Ask, RunsToolsOfAFile) {
+  const std::string file = ::testing::TempDir() + "allm_ask_" + std::to_string(getpid()) + ".toml";
+  std::ofstream(file) << R"(
+[[tool]]
+name = "shout"
+command = ["printf", "%s!", "--", "{text}"]
+schema.properties.text.type = "string"
+)";
+  const HttpServer server([](const ServedRequest& request, Reply& reply) {
+    const Json body = Json::parse(request.body);
+    if (body["messages"].back()["role"] == "tool") {
+      const bool right = body["messages"].back()["content"] == "--!hey!";
+      return right ? testing::say_hello(reply) : reply.send(400, "application/json", R"({"error":{"message":"bad"}})");
+    }
+    const Json call = {{"index", 0},
+                       {"id", "c1"},
+                       {"type", "function"},
+                       {"function", {{"name", "shout"}, {"arguments", R"({"text": "hey"})"}}}};
+    const auto chunk = [](const Json& delta, const Json& finish) {
+      const Json choice = {{"index", 0}, {"delta", delta}, {"finish_reason", finish}};
+      return "data: " + Json({{"id", "x"}, {"model", "m"}, {"choices", Json::array({choice})}}).dump() + "\n\n";
+    };
+    testing::send_stream(reply, chunk({{"role", "assistant"}, {"tool_calls", Json::array({call})}}, nullptr) +
+                                    chunk(Json::object(), "tool_calls") + "data: [DONE]\n\n");
+  });
+  const Ran ran = run(environment(server), "-m openai@" + server.url() + "/v1:m -t " + file + " hi </dev/null");
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  EXPECT_NE(ran.output.find("-> shout {\"text\":\"hey\"}"), std::string::npos) << ran.output;
+  EXPECT_NE(ran.output.find("Hello wörld\n"), std::string::npos) << ran.output;
+  std::ofstream(file) << "[[tool]]\nname = 5\n";
+  const Ran wrong = run(environment(server), "-m openai@" + server.url() + "/v1:m -t " + file + " hi </dev/null");
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_NE(wrong.output.find(":2:"), std::string::npos) << wrong.output;
+  unlink(file.c_str());
 }
 
 }  // namespace

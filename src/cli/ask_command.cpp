@@ -128,8 +128,8 @@ int ask_with_tools(const Engine& engine, std::vector<Message> messages, std::int
   if (result->halted_reason == halted::ask_user) {
     out.write(printable_lines(result->pending_question.value_or("")) + "\n");
   } else if (result->halted_reason != halted::completed) {
-    errors.write(errors.paint(Style::yellow, "allm ask: ") + "the run ended without an answer: " +
-                 printable(result->halted_reason) + "\n");
+    errors.write(errors.paint(Style::yellow, "allm ask: ") +
+                 "the run ended without an answer: " + printable(result->halted_reason) + "\n");
     return 1;
   }
   return result->final_response ? verdict(*result->final_response, errors) : 0;
@@ -162,8 +162,8 @@ int ask_command(const AskArguments& arguments, std::FILE* input, const Terminal&
   Result<std::vector<Tool>> tools = tools_of(arguments);
   if (!tools) return fail(tools.error(), errors);
   // Somebody else's server has its own models, whatever they are called.
-  const Result<Engine> engine = engine_for(
-      *model, {.tools = *std::move(tools), .catalogue = name->base_url.empty() ? *models : nullptr});
+  const Result<Engine> engine =
+      engine_for(*model, {.tools = *std::move(tools), .catalogue = name->base_url.empty() ? *models : nullptr});
   if (!engine) return fail(engine.error(), errors);
 
   std::vector<Message> messages;

@@ -78,12 +78,13 @@ schema = '{"type": "object", "properties": {"q": {"const": null}}}'
   EXPECT_EQ(search.summary, "grep");
   EXPECT_FALSE(search.validate_arguments);
   EXPECT_EQ(search.schema["properties"].begin().key(), "pattern") << "the order of the file is kept";
-  const ToolLimits limits{.memory = std::uint64_t{512} << 20U,
-                          .cpu_time = std::chrono::seconds(2),
-                          .open_files = 32,
-                          .output = 2048,
-                          .grace = std::chrono::seconds(1),
-                          .sandbox = {.network = false, .read_only = true, .writable = {"/srv/out"}, .required = false}};
+  const ToolLimits limits{
+      .memory = std::uint64_t{512} << 20U,
+      .cpu_time = std::chrono::seconds(2),
+      .open_files = 32,
+      .output = 2048,
+      .grace = std::chrono::seconds(1),
+      .sandbox = {.network = false, .read_only = true, .writable = {"/srv/out"}, .required = false}};
   EXPECT_EQ(search.limits, limits);
   EXPECT_TRUE(tools->back().manual);
   EXPECT_TRUE(tools->back().schema["properties"]["q"]["const"].is_null());
@@ -100,7 +101,8 @@ TEST(ToolsFile, SaysWhereAndWhatIsWrong) {
             "t.toml:3: tool 't': 'command' '{a' has a brace without its other");
   EXPECT_EQ(problem_of("[[tool]]\nname = \"t\"\ncommand = [\"x\", \"{b}\"]\nschema.properties.a.type = \"string\"\n"),
             "t.toml:3: tool 't': 'command' uses {b}, which the schema does not declare");
-  EXPECT_EQ(problem_of("[[tool]]\nname = \"t\"\n"), "t.toml:1: tool 't': a command is missing; a tool without one must be manual");
+  EXPECT_EQ(problem_of("[[tool]]\nname = \"t\"\n"),
+            "t.toml:1: tool 't': a command is missing; a tool without one must be manual");
   EXPECT_EQ(problem_of("[[tool]]\ncommand = [\"x\"]\n"), "t.toml:1: tool: a name is missing");
   EXPECT_EQ(problem_of("tool = 1\n"), "t.toml:1: 'tool' must be a list of tables: write [[tool]]");
   EXPECT_NE(problem_of("").find("no tool"), std::string::npos);
@@ -137,7 +139,8 @@ TEST(CommandLine, PutsArgumentsWhereTheTemplateSays) {
     const auto words = expand_command(argv, arguments);
     return words ? *words : Words{"refused: " + words.error()};
   };
-  const Json arguments = {{"s", "a b"}, {"n", 2.5}, {"t", true}, {"o", {{"k", 1}}}, {"l", {"x", 1}}, {"e", Json::array()}, {"z", nullptr}};
+  const Json arguments = {{"s", "a b"},    {"n", 2.5},           {"t", true},   {"o", {{"k", 1}}},
+                          {"l", {"x", 1}}, {"e", Json::array()}, {"z", nullptr}};
   EXPECT_EQ(expand({"p", "{s}", "{n}", "{t}", "{o}"}, arguments), (Words{"p", "a b", "2.5", "true", R"({"k":1})"}));
   EXPECT_EQ(expand({"p", "--x={s}:{n}"}, arguments), (Words{"p", "--x=a b:2.5"}));
   EXPECT_EQ(expand({"p", "{l}", "{e}", "y={l}"}, arguments), (Words{"p", "x", "1", R"(y=["x",1])"}));

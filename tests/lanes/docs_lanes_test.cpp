@@ -44,11 +44,11 @@ TEST(DocsLanes, Limits) {
   allm::Tool tool = thumbnail();
   // [lanes-limits]
   tool.limits = {
-      .memory = std::uint64_t{512} << 20U,       // bytes of address space
-      .cpu_time = std::chrono::seconds(2),       // of one call
+      .memory = std::uint64_t{512} << 20U,  // bytes of address space
+      .cpu_time = std::chrono::seconds(2),  // of one call
       .open_files = 64,
-      .output = 64 << 10,                        // bytes of one answer
-      .grace = std::chrono::milliseconds(100),   // between SIGTERM and SIGKILL
+      .output = 64 << 10,                       // bytes of one answer
+      .grace = std::chrono::milliseconds(100),  // between SIGTERM and SIGKILL
       .sandbox = {.network = false, .read_only = true, .writable = {"/tmp"}, .required = false},
   };
   // [/lanes-limits]
