@@ -12,10 +12,10 @@ step() { # step <name> <command>...
     printf '\n==== %s\n' "$name"
     step_start=$(date +%s)
     if "$@"; then
-        summary="$summary$(printf '  ok      %-44s %4d s' "$name" $(($(date +%s) - step_start)))
+        summary="$summary$(printf '  ok      %-60s %4d s' "$name" $(($(date +%s) - step_start)))
 "
     else
-        summary="$summary$(printf '  FAILED  %-44s %4d s' "$name" $(($(date +%s) - step_start)))
+        summary="$summary$(printf '  FAILED  %-60s %4d s' "$name" $(($(date +%s) - step_start)))
 "
         finish 1
     fi
@@ -47,5 +47,5 @@ fi
 step "headers stand alone" scripts/build.sh release --target all_verify_interface_header_sets
 step "clang-tidy-19" scripts/build.sh tidy
 step "asan+ubsan: build, all tests, scenarios" run_preset asan
-step "tsan: build, all tests, scenarios" run_preset tsan
+step "tsan: build, tests of all that knows threads, scenarios" run_preset tsan
 finish 0

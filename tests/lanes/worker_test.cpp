@@ -173,6 +173,36 @@ TEST(WorkerLane, ADroppedRunKillsItsWorker) {
       "the end of the worker");
 }
 
+std::set<pid_t> keepers() {
+  std::set<pid_t> found;
+  for (const pid_t pid : descendants(getpid())) {
+    if (name_of(pid) == "allm-keeper") found.insert(pid);
+  }
+  return found;
+}
+
+TEST(WorkerLane, AKeeperThatIsKilledTakesItsJobsWithItAndIsReplaced) {
+  const std::set<pid_t> before = keepers();
+  const Engine engine({.runtime = Runtime::create()});
+  EventStream events = stream_tool_calls({{.id = "c", .name = "sleeps"}}, {worker_tool("sleeps")}, {}, engine);
+  EXPECT_EQ(events.next()->tag(), EventTag::tool_execution_started);
+  EXPECT_TRUE(events.try_next().is_pending());
+  pid_t keeper = 0;
+  eventually(
+      [&] {
+        for (const pid_t pid : keepers()) keeper = before.contains(pid) ? keeper : pid;
+        return keeper != 0 && descendants(keeper).size() == 1;
+      },
+      "the keeper and its worker");
+  const pid_t worker = descendants(keeper).front();
+  kill(keeper, SIGKILL);
+  const auto completed = events.next();
+  const auto& outcome = std::get<ToolFailure>(completed->get_if<ToolExecutionCompleted>()->outcome);
+  EXPECT_EQ(std::get<Error>(outcome.reason).reason(), "handler_exit");
+  eventually([&] { return name_of(worker) != "allm-worker"; }, "the end of the worker");
+  EXPECT_TRUE(called(known("describe"), Json::object(), {}, engine).contains("pid"));
+}
+
 TEST(WorkerLane, TheErrorOutputOfACrashIsTold) {
   const Json answer = called(worker_tool("terminates_from_another_thread"));
   EXPECT_NE(answer["error"].get<std::string>().find("terminate"), std::string::npos) << answer;
