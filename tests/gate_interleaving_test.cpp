@@ -59,8 +59,10 @@ class Case {
       mode_ = mode;
       from_consumer_ = random_.chance();
       if (!from_consumer_) {
-        other = std::jthread([this, turns = random_.below(200)] {
-          for (std::size_t i = 0; i < turns; ++i) std::this_thread::yield();
+        other = std::jthread([this, turns = random_.below(10'000)] {
+          // Spins: to give way costs a busy machine a time slice each.
+          for (std::atomic<std::size_t> i = 0; i < turns; ++i) {
+          }
           cancel();
         });
       }
