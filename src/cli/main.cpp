@@ -83,8 +83,10 @@ int main(int argc, char** argv) {
   ask_app->add_option("--base-url", ask.base_url, "Where the provider's API is")->type_name("URL");
   ask_app->add_option("-s,--system", ask.system, "Instructions for the model")->type_name("TEXT");
   ask_app->add_option("-i,--image", ask.images, "An image to show, by file or URL; may be repeated")
+      ->allow_extra_args(false)
       ->type_name("FILE|URL");
   ask_app->add_option("-t,--tools", ask.tools, "A file of tools that the model may run; may be repeated")
+      ->allow_extra_args(false)
       ->type_name("FILE");
   ask_app->add_option("--max-turns", ask.max_turns, "Model calls at the most, with tools")
       ->check(CLI::Range(1, 1000))
