@@ -58,6 +58,7 @@ int spawn_self(int line, pid_t& pid) {
   std::vector<std::string> environment =
       environment_with(std::string(kRoleVariable) + "=keeper:" + std::to_string(getpid()));
   std::vector<char*> pointers;
+  pointers.reserve(environment.size() + 1);
   for (std::string& variable : environment) pointers.push_back(variable.data());
   pointers.push_back(nullptr);
   const int error = posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, arguments.data(), pointers.data());

@@ -89,29 +89,31 @@ void WorkerPool::run(const std::shared_ptr<WorkerCall>& call) {
   std::shared_ptr<Worker> makes_room;
   {
     const std::lock_guard lock(mutex_);
-    if (workers_.size() >= options_.max_workers) {
+    if (workers_.size() + starting_ >= options_.max_workers) {
       if (idle_.empty()) return queue_.push_back(call);
       // One with other limits.
       makes_room = idle_.front();
       idle_.erase(idle_.begin());
       std::erase(workers_, makes_room);
     }
+    ++starting_;
   }
   if (makes_room) makes_room->dismiss();
   start_worker(call);
 }
 
 void WorkerPool::start_worker(const std::shared_ptr<WorkerCall>& call) {
-  std::array<int, 2> ends{};
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return call->fail(ToolError::Reason::handler_exit, "no worker could be started: " + errno_text(errno));
-  }
+  std::array<int, 2> ends{-1, -1};
+  const bool has_line = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0;
+  const std::string problem = has_line ? "" : errno_text(errno);
   const Fd theirs(ends[1]);
   const auto worker = std::make_shared<Worker>(shared_from_this(), Fd(ends[0]), call->limits);
   {
     const std::lock_guard lock(mutex_);
-    workers_.push_back(worker);
+    --starting_;
+    if (has_line) workers_.push_back(worker);
   }
+  if (!has_line) return call->fail(ToolError::Reason::handler_exit, "no worker could be started: " + problem);
   // Before the process is there: if it cannot be started, its end is the call's.
   worker->give(call);
   const auto job =
@@ -159,7 +161,7 @@ void WorkerPool::run_queued() {
   std::shared_ptr<WorkerCall> next;
   {
     const std::lock_guard lock(mutex_);
-    if (queue_.empty() || (idle_.empty() && workers_.size() >= options_.max_workers)) return;
+    if (queue_.empty() || (idle_.empty() && workers_.size() + starting_ >= options_.max_workers)) return;
     next = std::move(queue_.front());
     queue_.pop_front();
   }

@@ -80,6 +80,7 @@ class WorkerPool : public std::enable_shared_from_this<WorkerPool> {
   const RuntimeOptions options_;
   std::mutex mutex_;
   std::list<std::shared_ptr<Worker>> workers_;  // all but those that have ended
+  std::size_t starting_ = 0;                    // and that soon will be there
   std::vector<std::shared_ptr<Worker>> idle_;   // the last used at the end
   std::deque<std::shared_ptr<WorkerCall>> queue_;
   Timer retirement_;

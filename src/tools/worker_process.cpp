@@ -92,14 +92,20 @@ class CallContext : public ToolContext::Impl {
   CallContext(std::shared_ptr<const Run> run_settings, ToolCall tool_call, Line& line)
       : Impl(std::move(run_settings), std::move(tool_call)), line_(line) {}
   void report_progress(Json progress) const override {
-    if (over_) return;
-    if (const auto text = write_json({{"progress", std::move(progress)}})) line_.send(*text);
+    const auto text = write_json({{"progress", std::move(progress)}});
+    // Nothing may follow the answer: it would be taken for the next call's.
+    const std::lock_guard lock(mutex_);
+    if (text && !over_) line_.send(*text);
   }
-  void end() { over_ = true; }
+  void end() {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
 
  private:
   Line& line_;
-  std::atomic<bool> over_ = false;
+  mutable std::mutex mutex_;
+  bool over_ = false;
 };
 
 // The answer that a handler gives, now or later.
@@ -183,14 +189,18 @@ class WorkerProcess {
     return reaped == 0;
   }
 
-  static void limit_cpu_time(const std::optional<std::chrono::seconds>& time) {
-    if (!time) return;
-    rusage used{};
-    getrusage(RUSAGE_SELF, &used);
+  void limit_cpu_time(const std::optional<std::chrono::seconds>& time) {
+    if (!time && !std::exchange(cpu_limited_, false)) return;
     rlimit limit{};
     getrlimit(RLIMIT_CPU, &limit);
-    // The kernel counts whole seconds.
-    limit.rlim_cur = static_cast<rlim_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec + 1 + time->count());
+    limit.rlim_cur = limit.rlim_max;
+    if (time) {
+      rusage used{};
+      getrusage(RUSAGE_SELF, &used);
+      // The kernel counts whole seconds.
+      limit.rlim_cur = static_cast<rlim_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec + 1 + time->count());
+      cpu_limited_ = true;
+    }
     setrlimit(RLIMIT_CPU, &limit);
   }
 
@@ -264,6 +274,7 @@ class WorkerProcess {
   std::mutex mutex_;
   std::shared_ptr<CallContext> context_;
   bool stopped_ = false;
+  bool cpu_limited_ = false;  // by the call before
 };
 
 }  // namespace
