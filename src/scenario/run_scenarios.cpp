@@ -1,3 +1,4 @@
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -5,7 +6,9 @@
 #include <fmt/format.h>
 
 #include "allm/scenario.hpp"
+#include "allm/tool_runner.hpp"
 
+#include "scenario/handlers.hpp"
 #include "scenario/pattern.hpp"
 #include "scenario/runner.hpp"
 #include "scenario/scenario.hpp"
@@ -27,11 +30,29 @@ ScenarioOutcome run_scenario(const scenario::Scenario& scenario) {
   return outcome;
 }
 
+// Workers that are there when the first tool is called: scenarios have deadlines that are shorter than a process may
+// take to start.
+void warm_up_workers() {
+  constexpr int kWorkers = 8;
+  scenario::Problems problems;
+  const Tool waits{.name = "waits",
+                   .handler = scenario::make_handler({{"sleep", {{"ms", 20}, {"then", {{"ok", true}}}}}}, {},
+                                                     Lane::worker, problems)};
+  std::vector<ToolCall> calls;
+  for (int i = 0; i < kWorkers; ++i) calls.push_back({.id = std::to_string(i), .name = waits.name});
+  // What keeps them from starting will be told by the scenarios themselves.
+  static_cast<void>(run_tool_calls(std::move(calls), {waits}, {.max_concurrency = kWorkers}));
+}
+
 }  // namespace
 
 Result<std::vector<ScenarioOutcome>> run_scenarios(const Json& scenarios, const ScenarioOptions& options) {
   auto parsed = scenario::parse_scenarios(scenarios, options.lane);
   if (!parsed) return std::unexpected(std::move(parsed.error()));
+  if (options.lane == Lane::worker) {
+    static std::once_flag once;
+    std::call_once(once, warm_up_workers);
+  }
   std::vector<ScenarioOutcome> outcomes;
   outcomes.reserve(parsed->size());
   for (const scenario::Scenario& one : *parsed) outcomes.push_back(run_scenario(one));

@@ -194,7 +194,8 @@ void WorkerPool::Worker::job_ended(const JobEnd& end) noexcept {
   }
   if (line_) line_closed();
   patience_.cancel();
-  if (const auto call = release_call()) {
+  const auto call = release_call();
+  if (call) {
     if (is_out_of_memory_) {
       Json metadata = {{"out_of_memory", true}};
       if (call->limits.memory) metadata["memory"] = *call->limits.memory;
@@ -204,7 +205,7 @@ void WorkerPool::Worker::job_ended(const JobEnd& end) noexcept {
       call->answer(call->end_failure("worker", end));
     }
   }
-  if (const auto pool = pool_.lock()) pool->ended(self);
+  if (const auto pool = pool_.lock()) pool->ended(self, call != nullptr);
 }
 
 }  // namespace allm

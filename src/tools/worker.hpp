@@ -24,6 +24,7 @@ class WorkerPool::Worker : public Watcher, public JobListener, public std::enabl
 
   // Whether a call with these limits may run in it.
   bool fits(const ToolLimits& limits) const;
+  const ToolLimits& limits() const { return limits_; }
   // Sends it the call; false if it is not there any more.
   bool give(const std::shared_ptr<WorkerCall>& call);
   // Whether it is that call's; it will not be another's.

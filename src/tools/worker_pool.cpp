@@ -103,28 +103,49 @@ void WorkerPool::run(const std::shared_ptr<WorkerCall>& call) {
 }
 
 void WorkerPool::start_worker(const std::shared_ptr<WorkerCall>& call) {
+  std::string problem;
+  const std::shared_ptr<Worker> worker = launch(call->limits, call, problem);
+  if (!worker) {
+    return call->fail(ToolError::Reason::handler_exit, "no worker could be started: " + problem);
+  }
+  // A stop that came before could not reach it.
+  if (call->stop_token.stop_requested()) worker->stop(*call);
+}
+
+void WorkerPool::start_spare(const ToolLimits& limits) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto fits = [&](const auto& worker) { return worker->fits(limits); };
+    if (workers_.size() + starting_ >= options_.max_workers || std::ranges::any_of(idle_, fits)) return;
+    ++starting_;
+  }
+  std::string problem;
+  if (const std::shared_ptr<Worker> worker = launch(limits, nullptr, problem)) released(worker);
+}
+
+std::shared_ptr<WorkerPool::Worker> WorkerPool::launch(const ToolLimits& limits,
+                                                       const std::shared_ptr<WorkerCall>& call, std::string& problem) {
   std::array<int, 2> ends{-1, -1};
   const bool has_line = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0;
-  const std::string problem = has_line ? "" : errno_text(errno);
+  if (!has_line) problem = errno_text(errno);
   const Fd theirs(ends[1]);
-  const auto worker = std::make_shared<Worker>(shared_from_this(), Fd(ends[0]), call->limits);
+  const auto worker = std::make_shared<Worker>(shared_from_this(), Fd(ends[0]), limits);
   {
     const std::lock_guard lock(mutex_);
     --starting_;
     if (has_line) workers_.push_back(worker);
   }
-  if (!has_line) return call->fail(ToolError::Reason::handler_exit, "no worker could be started: " + problem);
+  if (!has_line) return nullptr;
   // Before the process is there: if it cannot be started, its end is the call's.
-  worker->give(call);
-  const auto job =
-      keeper_->start({.is_worker = true, .limits = call->limits, .fds = {kLineFd}}, {theirs.get()}, worker);
+  if (call) worker->give(call);
+  const auto job = keeper_->start({.is_worker = true, .limits = limits, .fds = {kLineFd}}, {theirs.get()}, worker);
   if (!job) {
-    ended(worker);
-    return call->fail(ToolError::Reason::handler_exit, "no worker could be started: " + job.error());
+    problem = job.error();
+    ended(worker, false);
+    return nullptr;
   }
   worker->job = *job;
-  // A stop that came before could not reach it.
-  if (call->stop_token.stop_requested()) worker->stop(*call);
+  return worker;
 }
 
 void WorkerPool::stop(const std::shared_ptr<WorkerCall>& call) {
@@ -148,13 +169,15 @@ void WorkerPool::released(const std::shared_ptr<Worker>& worker) {
   run_queued();
 }
 
-void WorkerPool::ended(const std::shared_ptr<Worker>& worker) {
+void WorkerPool::ended(const std::shared_ptr<Worker>& worker, bool during_call) {
   {
     const std::lock_guard lock(mutex_);
     std::erase(workers_, worker);
     std::erase(idle_, worker);
   }
   run_queued();
+  // The next call is not to wait for a process to start only because the last one went wrong.
+  if (during_call) start_spare(worker->limits());
 }
 
 void WorkerPool::run_queued() {

@@ -63,6 +63,11 @@ class WorkerPool : public std::enable_shared_from_this<WorkerPool> {
 
   std::shared_ptr<Worker> take_idle(const ToolLimits& limits);
   void start_worker(const std::shared_ptr<WorkerCall>& call);
+  // Unless one waits already.
+  void start_spare(const ToolLimits& limits);
+  // A new one, with its first call if there is one; null and `problem` if there is none.
+  std::shared_ptr<Worker> launch(const ToolLimits& limits, const std::shared_ptr<WorkerCall>& call,
+                                 std::string& problem);
   // Sends it; false if the worker is not there any more.
   bool give(const std::shared_ptr<Worker>& worker, const std::shared_ptr<WorkerCall>& call);
   void watch_stop(const std::shared_ptr<WorkerCall>& call);
@@ -70,7 +75,7 @@ class WorkerPool : public std::enable_shared_from_this<WorkerPool> {
   void stop(const std::shared_ptr<WorkerCall>& call);
   // By who drives: the worker has answered its call, or ended.
   void released(const std::shared_ptr<Worker>& worker);
-  void ended(const std::shared_ptr<Worker>& worker);
+  void ended(const std::shared_ptr<Worker>& worker, bool during_call);
   void run_queued();
   void retire_idle();
   void arm_retirement();  // with the lock held
