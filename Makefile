@@ -28,6 +28,7 @@ test: setup  ## format, lints, clang-tidy, all tests, examples and scenarios, pl
 
 bench: build  ## run the benchmarks (ARGS=--benchmark_filter=... and other flags of Google Benchmark)
 	build/allm_bench $(ARGS)
+	build/allm_lane_bench
 
 lint: setup includes snippets headers tidy  ## include order, code in documents, self-contained headers, clang-tidy-19
 

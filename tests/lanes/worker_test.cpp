@@ -2,7 +2,9 @@
 #include <csignal>
 #include <filesystem>
 #include <set>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -171,6 +173,28 @@ TEST(WorkerLane, ADroppedRunKillsItsWorker) {
         return true;
       },
       "the end of the worker");
+}
+
+TEST(WorkerLane, ACancelledRunKillsItsWorkersAndAnswersTheirCalls) {
+  const Engine engine({.runtime = Runtime::create()});
+  Tool sleeps = worker_tool("sleeps");
+  sleeps.limits.grace = std::chrono::milliseconds(0);
+  std::stop_source stop;
+  CallOptions options;
+  options.cancel.now = stop.get_token();
+  EventStream events =
+      stream_tool_calls({{.id = "a", .name = "sleeps"}, {.id = "b", .name = "sleeps"}}, {sleeps}, options, engine);
+  EXPECT_EQ(events.next()->tag(), EventTag::tool_execution_started);
+  EXPECT_EQ(events.next()->tag(), EventTag::tool_execution_started);
+  const std::jthread canceller([&] { stop.request_stop(); });
+  int cancelled = 0;
+  while (const auto event = events.next()) {
+    const auto* completed = event->get_if<ToolExecutionCompleted>();
+    if (completed == nullptr) continue;
+    const auto& failure = std::get<ToolFailure>(completed->outcome);
+    if (std::get<Error>(failure.reason).is<ToolError>(ToolError::Reason::cancelled)) ++cancelled;
+  }
+  EXPECT_EQ(cancelled, 2);
 }
 
 std::set<pid_t> keepers() {
