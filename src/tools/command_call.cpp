@@ -100,7 +100,8 @@ void CommandCall::launch() {
                 "the command of tool '" + tool_name + "' could not be started: " + job.error());
   }
   job_ = *job;
-  loop_->post(std::make_shared<Posted>([self = shared_from_this()] { self->watch(); }));
+  // Whoever waits for the call drives the loop, or has it driven.
+  loop_->post_lazily(std::make_shared<Posted>([self = shared_from_this()] { self->watch(); }));
   on_stop_.emplace(stop_token, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (!self) return;
