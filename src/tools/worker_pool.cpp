@@ -84,8 +84,8 @@ void WorkerPool::watch_stop(const std::shared_ptr<WorkerCall>& call) {
 }
 
 void WorkerPool::run(const std::shared_ptr<WorkerCall>& call) {
-  if (try_run(call)) return;
   if (call->stop_token.stop_requested()) return call->abandon();
+  if (try_run(call)) return;
   std::shared_ptr<Worker> makes_room;
   {
     const std::lock_guard lock(mutex_);
