@@ -155,24 +155,32 @@ TEST(WorkerLane, AtTheDeadlineAHandlerIsAskedToStopBeforeItIsKilled) {
   std::filesystem::remove(file);
 }
 
+std::set<pid_t> processes_named(const std::string& name) {
+  std::set<pid_t> found;
+  for (const pid_t pid : descendants(getpid())) {
+    if (name_of(pid) == name) found.insert(pid);
+  }
+  return found;
+}
+
 TEST(WorkerLane, ADroppedRunKillsItsWorker) {
+  const std::set<pid_t> before = processes_named("allm-worker");
   const Engine engine({.runtime = Runtime::create()});
   Tool sleeps = worker_tool("sleeps");
   sleeps.limits.grace = std::chrono::milliseconds(0);
+  pid_t worker = 0;
   {
     EventStream events = stream_tool_calls({{.id = "c", .name = "sleeps"}}, {sleeps}, {}, engine);
     EXPECT_EQ(events.next()->tag(), EventTag::tool_execution_started);
     EXPECT_TRUE(events.try_next().is_pending());
-    eventually([] { return descendants(getpid()).size() >= 2; }, "the worker");
+    eventually(
+        [&] {
+          for (const pid_t pid : processes_named("allm-worker")) worker = before.contains(pid) ? worker : pid;
+          return worker != 0;
+        },
+        "the worker");
   }
-  eventually(
-      [] {
-        for (const pid_t pid : descendants(getpid())) {
-          if (name_of(pid) == "allm-worker") return false;
-        }
-        return true;
-      },
-      "the end of the worker");
+  eventually([&] { return name_of(worker) != "allm-worker"; }, "the end of the worker");
 }
 
 TEST(WorkerLane, ACancelledRunKillsItsWorkersAndAnswersTheirCalls) {
@@ -197,16 +205,8 @@ TEST(WorkerLane, ACancelledRunKillsItsWorkersAndAnswersTheirCalls) {
   EXPECT_EQ(cancelled, 2);
 }
 
-std::set<pid_t> keepers() {
-  std::set<pid_t> found;
-  for (const pid_t pid : descendants(getpid())) {
-    if (name_of(pid) == "allm-keeper") found.insert(pid);
-  }
-  return found;
-}
-
 TEST(WorkerLane, AKeeperThatIsKilledTakesItsJobsWithItAndIsReplaced) {
-  const std::set<pid_t> before = keepers();
+  const std::set<pid_t> before = processes_named("allm-keeper");
   const Engine engine({.runtime = Runtime::create()});
   EventStream events = stream_tool_calls({{.id = "c", .name = "sleeps"}}, {worker_tool("sleeps")}, {}, engine);
   EXPECT_EQ(events.next()->tag(), EventTag::tool_execution_started);
@@ -214,7 +214,7 @@ TEST(WorkerLane, AKeeperThatIsKilledTakesItsJobsWithItAndIsReplaced) {
   pid_t keeper = 0;
   eventually(
       [&] {
-        for (const pid_t pid : keepers()) keeper = before.contains(pid) ? keeper : pid;
+        for (const pid_t pid : processes_named("allm-keeper")) keeper = before.contains(pid) ? keeper : pid;
         return keeper != 0 && descendants(keeper).size() == 1;
       },
       "the keeper and its worker");
