@@ -11,9 +11,9 @@ namespace allm {
 
 void run_as_worker_if_asked(const std::vector<Tool>& tools, const WorkerOptions& options) {
   const StartedAs started = take_role();
+  set_gives_way();  // a worker may have workers of its own
   switch (started.role) {
     case ProcessRole::program:
-      set_gives_way();
       return;
     case ProcessRole::keeper:
       _exit(KeeperProcess(kLineFd, started.parent).run());

@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include "allm/tool_runner.hpp"
+
 #include "tests/lanes/misbehaviour.hpp"
 
 namespace allm::testing {
@@ -73,6 +75,13 @@ ToolOutcome open_files(const Json&) {
   return ok(count);
 }
 
+// An agent in a tool: it runs a command of its own.
+ToolOutcome run_nested(const Json&) {
+  const Tool echo{.name = "echo", .command = Command{.argv = {"echo", "from below"}}};
+  const auto batch = run_tool_calls({{.id = "n", .name = "echo"}}, {echo});
+  return batch ? ok(batch->messages.at(0).text()) : failure(batch.error().message());
+}
+
 Tool in_worker(std::string name, Handler handler) {
   return {.name = std::move(name), .handler = std::move(handler), .lane = Lane::worker};
 }
@@ -88,6 +97,7 @@ std::vector<Tool> worker_tools() {
   tools.push_back(in_worker("heed_stop", &heed_stop));
   tools.push_back(in_worker("try_things", &try_things));
   tools.push_back(in_worker("open_files", &open_files));
+  tools.push_back(in_worker("run_nested", &run_nested));
   tools.push_back(in_worker("later", [](const Json&, ToolCompletion done) {
     std::thread([done = std::move(done)] { done(ok("later")); }).detach();
   }));

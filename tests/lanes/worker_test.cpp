@@ -73,6 +73,8 @@ TEST(WorkerLane, LateAnswersCount) {
   EXPECT_EQ(called(known("never"))["reason"], "invalid_return");
 }
 
+TEST(WorkerLane, AHandlerMayRunToolsOfItsOwn) { EXPECT_EQ(call(known("run_nested")), "from below"); }
+
 TEST(WorkerLane, AHandlerThatTheWorkerDoesNotKnowIsNamed) {
   const Json answer = called({.name = "nobody", .lane = Lane::worker});
   EXPECT_EQ(answer["reason"], "not_found");
