@@ -39,9 +39,12 @@ void warm_up_workers() {
                    .handler = scenario::make_handler({{"sleep", {{"ms", 20}, {"then", {{"ok", true}}}}}}, {},
                                                      Lane::worker, problems)};
   std::vector<ToolCall> calls;
+  calls.reserve(kWorkers);
   for (int i = 0; i < kWorkers; ++i) calls.push_back({.id = std::to_string(i), .name = waits.name});
   // What keeps them from starting will be told by the scenarios themselves.
-  static_cast<void>(run_tool_calls(std::move(calls), {waits}, {.max_concurrency = kWorkers}));
+  for (EventStream events = stream_tool_calls(std::move(calls), {waits}, {.max_concurrency = kWorkers});
+       events.next();) {
+  }
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ std::shared_ptr<WorkerPool::Worker> WorkerPool::launch(const ToolLimits& limits,
   const bool has_line = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0;
   if (!has_line) problem = errno_text(errno);
   const Fd theirs(ends[1]);
-  const auto worker = std::make_shared<Worker>(shared_from_this(), Fd(ends[0]), limits);
+  auto worker = std::make_shared<Worker>(shared_from_this(), Fd(ends[0]), limits);
   {
     const std::lock_guard lock(mutex_);
     --starting_;
