@@ -2,6 +2,8 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
+#include <memory>
 #include <string>
 #include <sys/wait.h>
 #include <tuple>
@@ -129,8 +131,8 @@ INSTANTIATE_TEST_SUITE_P(All, LaneMatrix,
                          cell_name);
 
 TEST(LaneMatrixThread, ContainsWhatIsThrownAndWhatDoesNotReturn) {
-  std::atomic<bool> may_return = false;
-  const auto wait = [&] { may_return.wait(false); };
+  // Shared with handlers that outlive the test.
+  const auto may_return = std::make_shared<std::atomic<bool>>(false);
   for (const bool streamed : {false, true}) {
     for (const char* kind : {"throws", "throws_no_exception"}) {
       const Tool tool{.name = kind, .handler = [&](const Json&) { return misbehave(kind); }};
@@ -138,15 +140,15 @@ TEST(LaneMatrixThread, ContainsWhatIsThrownAndWhatDoesNotReturn) {
     }
     const Tool stuck{.name = "stuck",
                      .handler =
-                         [&](const Json&) {
-                           wait();
+                         [may_return](const Json&) {
+                           may_return->wait(false);
                            return ok(1);
                          },
                      .timeout = std::chrono::milliseconds(50)};
     EXPECT_EQ(reason_of(run_between_siblings(stuck, streamed).at(1)), "timeout");
   }
-  may_return = true;
-  may_return.notify_all();
+  *may_return = true;
+  may_return->notify_all();
 }
 
 // How the program ends that runs this on one of its threads, as the shell says it.
