@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "http/handle.hpp"
+#include "runtime/function_task.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/no_broken_pipes.hpp"
 
@@ -18,15 +19,6 @@ CURLM* make_multi() {
   static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
   return initialised == CURLE_OK ? curl_multi_init() : nullptr;
 }
-
-class Posted : public Timer::Task {
- public:
-  explicit Posted(std::function<void()> function) : function_(std::move(function)) {}
-  void fire() noexcept override { function_(); }
-
- private:
-  std::function<void()> function_;
-};
 
 }  // namespace
 
@@ -52,9 +44,9 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
   }
 
   const std::shared_ptr<Loop>& loop() const { return loop_; }
-  void post(std::function<void()> function) { loop_->post(std::make_shared<Posted>(std::move(function))); }
+  void post(std::function<void()> function) { loop_->post(std::make_shared<FunctionTask>(std::move(function))); }
   void post_lazily(std::function<void()> function) {
-    loop_->post_lazily(std::make_shared<Posted>(std::move(function)));
+    loop_->post_lazily(std::make_shared<FunctionTask>(std::move(function)));
   }
 
   void add(std::shared_ptr<HttpHandle> handle) {
@@ -147,7 +139,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
 
   template <class Function>
   Timer arm(std::chrono::milliseconds delay, Function function) {
-    auto task = std::make_shared<Posted>([weak = weak_from_this(), function] {
+    auto task = std::make_shared<FunctionTask>([weak = weak_from_this(), function] {
       if (const auto alive = weak.lock()) function(*alive);
     });
     loop_->arm(task, std::chrono::steady_clock::now() + delay);
@@ -182,7 +174,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
 
   // One timer an exchange, set again only when it has fired: hearing from the server costs nothing.
   void watch_clock(Entry& entry) {
-    auto task = std::make_shared<Posted>([weak = weak_from_this(), easy = entry.handle->easy()] {
+    auto task = std::make_shared<FunctionTask>([weak = weak_from_this(), easy = entry.handle->easy()] {
       if (const auto alive = weak.lock()) alive->check_clock(easy);
     });
     const auto next = entry.handle->next_check();

@@ -13,28 +13,14 @@
 #include <utility>
 
 #include "data/read_file.hpp"
+#include "process/exec_texts.hpp"
 #include "process/role.hpp"
+#include "runtime/function_task.hpp"
 
 namespace allm {
 namespace {
 
 constexpr std::size_t kMaxReportBytes = std::size_t{1} << 20U;
-
-class Posted : public Timer::Task {
- public:
-  explicit Posted(std::function<void()> function) : function_(std::move(function)) {}
-  void fire() noexcept override { function_(); }
-
- private:
-  std::function<void()> function_;
-};
-
-std::vector<std::string> environment_with(std::string role) {
-  std::vector<std::string> environment;
-  for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
-  environment.push_back(std::move(role));
-  return environment;
-}
 
 // 0, or an errno.
 int spawn_self(int line, pid_t& pid) {
@@ -55,13 +41,10 @@ int spawn_self(int line, pid_t& pid) {
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   std::string name = "allm-keeper";
   std::array<char*, 2> arguments = {name.data(), nullptr};
-  std::vector<std::string> environment =
-      environment_with(std::string(kRoleVariable) + "=keeper:" + std::to_string(getpid()));
-  std::vector<char*> pointers;
-  pointers.reserve(environment.size() + 1);
-  for (std::string& variable : environment) pointers.push_back(variable.data());
-  pointers.push_back(nullptr);
-  const int error = posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, arguments.data(), pointers.data());
+  std::vector<std::string> environment = own_environment();
+  environment.push_back(std::string(kRoleVariable) + "=keeper:" + std::to_string(getpid()));
+  std::vector<char*> variables = exec_pointers(environment);
+  const int error = posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, arguments.data(), variables.data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   return error;
@@ -107,7 +90,7 @@ std::string Keeper::start_keeper() {
   }
   line_ = std::move(ours);
   frames_ = {};
-  loop_->post(std::make_shared<Posted>([weak = weak_from_this(), fd = line_.get()] {
+  loop_->post(std::make_shared<FunctionTask>([weak = weak_from_this(), fd = line_.get()] {
     if (const auto alive = weak.lock()) alive->loop_->watch(fd, EPOLLIN, *alive);
   }));
   return {};

@@ -25,6 +25,7 @@ namespace {
 
 // What is kept of a job's error output: its last lines, as a rule.
 constexpr std::size_t kTailBytes = 4096;
+constexpr std::size_t kMaxProcBytes = std::size_t{8} << 20U;
 constexpr std::size_t kMaxRequestBytes = std::size_t{64} << 20U;
 
 Fd watch_process(pid_t pid) { return Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))); }
@@ -49,12 +50,7 @@ std::string last_lines(std::string tail) {
 
 // The job that a process was started under, by its environment; 0 if that does not say.
 std::uint64_t job_of(pid_t pid) {
-  Fd file(open(("/proc/" + std::to_string(pid) + "/environ").c_str(), O_RDONLY | O_CLOEXEC));
-  std::string environment;
-  std::array<char, 16384> buffer{};
-  for (ssize_t got = 0; file && (got = read(file.get(), buffer.data(), buffer.size())) > 0;) {
-    environment.append(buffer.data(), static_cast<std::size_t>(got));
-  }
+  const std::string environment = read_file("/proc/" + std::to_string(pid) + "/environ", kMaxProcBytes).value_or("");
   const std::string name = std::string(kJobVariable) + "=";
   std::size_t at = 0;
   while (at < environment.size()) {
@@ -68,13 +64,7 @@ std::uint64_t job_of(pid_t pid) {
 
 std::vector<pid_t> children() {
   std::vector<pid_t> pids;
-  Fd file(open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC));
-  std::string text;
-  std::array<char, 4096> buffer{};
-  for (ssize_t got = 0; file && (got = read(file.get(), buffer.data(), buffer.size())) > 0;) {
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-  }
-  std::istringstream list(text);
+  std::istringstream list(read_file("/proc/thread-self/children", kMaxProcBytes).value_or(""));
   for (pid_t pid = 0; list >> pid;) pids.push_back(pid);
   return pids;
 }

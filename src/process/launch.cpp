@@ -12,19 +12,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "process/exec_texts.hpp"
 #include "process/fd.hpp"
 #include "process/role.hpp"
 #include "process/sandbox.hpp"
+#include "process/sanitized.hpp"
 
 namespace allm {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-// Their shadow memory is all of the address space, and their bookkeeping does not survive a shared one.
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 
 // Everything that the new process needs, laid out before it exists: until it runs its program it may only make system
 // calls.
@@ -117,18 +112,9 @@ void add_limits(Plan& plan, const JobRequest& request) {
   }
 }
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> list;
-  list.reserve(texts.size() + 1);
-  for (std::string& text : texts) list.push_back(text.data());
-  list.push_back(nullptr);
-  return list;
-}
-
 std::vector<std::string> environment_of(const JobRequest& request) {
-  std::vector<std::string> environment = request.environment;
+  std::vector<std::string> environment = request.is_worker ? own_environment() : request.environment;
   if (request.is_worker) {
-    for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
     environment.push_back(std::string(kRoleVariable) + "=worker:" + std::to_string(getpid()));
   }
   environment.push_back(std::string(kJobVariable) + "=" + std::to_string(request.id));
@@ -169,8 +155,8 @@ std::expected<pid_t, std::string> launch(const JobRequest& request, const Launch
   if (argv.empty() || argv.front().empty()) return std::unexpected("it names no program");
   plan.paths = request.is_worker ? std::vector<std::string>{"/proc/self/exe"} : candidates(request);
   std::vector<std::string> environment = environment_of(request);
-  plan.argv = pointers(argv);
-  plan.environment = pointers(environment);
+  plan.argv = exec_pointers(argv);
+  plan.environment = exec_pointers(environment);
   if (!request.directory.empty()) plan.directory = request.directory.c_str();
   add_limits(plan, request);
   std::string problem;

@@ -3,22 +3,10 @@
 #include <utility>
 
 #include "runtime/deadline.hpp"
+#include "runtime/function_task.hpp"
 #include "runtime/runtime_impl.hpp"
 
 namespace allm {
-namespace {
-
-class FunctionTask : public Timer::Task {
- public:
-  explicit FunctionTask(std::function<void()> callback) : callback_(std::move(callback)) {}
-  void fire() noexcept override { callback_(); }
-
- private:
-  std::function<void()> callback_;
-};
-
-}  // namespace
-
 Timer& Timer::operator=(Timer&& other) noexcept {
   if (this != &other) {
     cancel();

@@ -11,21 +11,13 @@
 
 #include "data/read_file.hpp"
 #include "data/utf8_repair.hpp"
+#include "runtime/function_task.hpp"
 #include "runtime/no_broken_pipes.hpp"
 #include "tools/command_line.hpp"
 #include "tools/outcome_json.hpp"
 
 namespace allm {
 namespace {
-
-class Posted : public Timer::Task {
- public:
-  explicit Posted(std::function<void()> function) : function_(std::move(function)) {}
-  void fire() noexcept override { function_(); }
-
- private:
-  std::function<void()> function_;
-};
 
 // False with errno set.
 bool make_pipe(Fd& ours, Fd& theirs, bool we_read) {
@@ -101,7 +93,7 @@ void CommandCall::launch() {
   }
   job_ = *job;
   // Whoever waits for the call drives the loop, or has it driven.
-  loop_->post_lazily(std::make_shared<Posted>([self = shared_from_this()] { self->watch(); }));
+  loop_->post_lazily(std::make_shared<FunctionTask>([self = shared_from_this()] { self->watch(); }));
   on_stop_.emplace(stop_token, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (!self) return;

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <utility>
 
+#include "runtime/function_task.hpp"
 #include "tools/outcome_json.hpp"
 
 namespace allm {
@@ -16,15 +17,6 @@ constexpr std::size_t kMaxCalls = 1000;
 // An answer's frame is a little longer than the answer.
 constexpr std::size_t kFraming = 4096;
 constexpr std::chrono::milliseconds kPatience{500};
-
-class Posted : public Timer::Task {
- public:
-  explicit Posted(std::function<void()> function) : function_(std::move(function)) {}
-  void fire() noexcept override { function_(); }
-
- private:
-  std::function<void()> function_;
-};
 
 }  // namespace
 
@@ -58,7 +50,7 @@ bool WorkerPool::Worker::give(const std::shared_ptr<WorkerCall>& call) {
   }
   if (!watched_ || wait_to_send) {
     watched_ = true;
-    loop_->post(std::make_shared<Posted>([self = shared_from_this()] { self->watch(); }));
+    loop_->post(std::make_shared<FunctionTask>([self = shared_from_this()] { self->watch(); }));
   }
   return true;
 }
@@ -181,7 +173,7 @@ void WorkerPool::Worker::line_closed() {
     line_.reset();
   }
   // Its end is told by the keeper; unless it only closed the line, and then nothing can come of it.
-  auto task = std::make_shared<Posted>([weak = weak_from_this()] {
+  auto task = std::make_shared<FunctionTask>([weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->dismiss();
   });
   patience_ = Timer(task);

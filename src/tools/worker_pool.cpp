@@ -8,22 +8,10 @@
 
 #include "data/read_file.hpp"
 #include "process/role.hpp"
+#include "runtime/function_task.hpp"
 #include "tools/worker.hpp"
 
 namespace allm {
-namespace {
-
-class Posted : public Timer::Task {
- public:
-  explicit Posted(std::function<void()> function) : function_(std::move(function)) {}
-  void fire() noexcept override { function_(); }
-
- private:
-  std::function<void()> function_;
-};
-
-}  // namespace
-
 bool WorkerCall::start_now() { return pool_->try_run(shared_from_this()); }
 
 void WorkerCall::start() {
@@ -194,7 +182,7 @@ void WorkerPool::run_queued() {
 void WorkerPool::arm_retirement() {
   if (retirement_armed_) return;
   retirement_armed_ = true;
-  auto task = std::make_shared<Posted>([weak = weak_from_this()] {
+  auto task = std::make_shared<FunctionTask>([weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->retire_idle();
   });
   retirement_ = Timer(task);

@@ -119,15 +119,7 @@ TEST(CommandLane, TheDeadlineEndsAllThatWasStarted) {
   tool.timeout = std::chrono::milliseconds(50);
   tool.limits.grace = std::chrono::milliseconds(10);
   EXPECT_NE(call(tool).find("timeout"), std::string::npos);
-  eventually(
-      [] {
-        for (const pid_t pid : descendants(getpid())) {
-          const std::string name = name_of(pid);
-          if (name != "allm-keeper" && name != "allm-worker") return false;
-        }
-        return true;
-      },
-      "the end of the shell and its children");
+  eventually(only_idle_processes_left, "the end of the shell and its children");
 }
 
 TEST(CommandLane, ASandboxHoldsForCommands) {

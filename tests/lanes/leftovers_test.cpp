@@ -16,7 +16,9 @@
 
 #include "allm/tool_runner.hpp"
 
+#include "process/exec_texts.hpp"
 #include "process/fd.hpp"
+#include "process/sanitized.hpp"
 #include "runtime/test_waits.hpp"
 #include "tests/lanes/misbehaviour.hpp"
 #include "tests/lanes/processes.hpp"
@@ -24,15 +26,8 @@
 namespace allm::testing {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kRounds = 10;
-constexpr int kKills = 20;
-constexpr bool kSanitized = true;
-#else
-constexpr int kRounds = 100;
-constexpr int kKills = 200;
-constexpr bool kSanitized = false;
-#endif
+constexpr int kRounds = kSanitized ? 10 : 100;
+constexpr int kKills = kSanitized ? 20 : 200;
 
 // Twenty calls, of all kinds that are quick.
 void run_round(int round, const Engine& engine) {
@@ -76,15 +71,7 @@ TEST(Leftovers, ThousandsOfCallsLeaveNothing) {
       EXPECT_LT(resident_bytes(getpid()), memory + (std::size_t{8} << 20U));
     }
     // All that is left is the keeper and workers that wait.
-    eventually(
-        [] {
-          for (const pid_t pid : descendants(getpid())) {
-            const std::string name = name_of(pid);
-            if (name != "allm-keeper" && name != "allm-worker") return false;
-          }
-          return true;
-        },
-        "the end of all that was called");
+    eventually(only_idle_processes_left, "the end of all that was called");
   }
   eventually(
       [&] {
@@ -106,11 +93,9 @@ pid_t start_program(const std::string& mark) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, theirs.get(), STDOUT_FILENO);
-  std::vector<std::string> environment = {mark};
-  for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
-  std::vector<char*> pointers;
-  for (std::string& variable : environment) pointers.push_back(variable.data());
-  pointers.push_back(nullptr);
+  std::vector<std::string> environment = own_environment();
+  environment.push_back(mark);
+  std::vector<char*> pointers = exec_pointers(environment);
   std::string program = ALLM_MISBEHAVE;
   std::string argument = "program";
   std::array<char*, 3> arguments = {program.data(), argument.data(), nullptr};

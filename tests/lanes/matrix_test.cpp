@@ -15,18 +15,13 @@
 #include "allm/collector.hpp"
 #include "allm/tool_runner.hpp"
 
+#include "process/sanitized.hpp"
 #include "runtime/test_waits.hpp"
 #include "tests/lanes/misbehaviour.hpp"
 #include "tests/lanes/processes.hpp"
 
 namespace allm::testing {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 
 struct Expected {
   std::string kind;
@@ -88,14 +83,6 @@ std::vector<std::string> run_between_siblings(const Tool& tool, bool streamed) {
 std::string reason_of(const std::string& content) {
   const Json json = Json::parse(content, nullptr, false);
   return json.is_object() && json.contains("reason") ? json["reason"].get<std::string>() : "ok";
-}
-
-bool only_idle_processes_left() {
-  for (const pid_t pid : descendants(getpid())) {
-    const std::string name = name_of(pid);
-    if (name != "allm-keeper" && name != "allm-worker") return false;
-  }
-  return true;
 }
 
 class LaneMatrix : public ::testing::TestWithParam<std::tuple<std::size_t, bool>> {

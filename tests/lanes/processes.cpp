@@ -69,6 +69,13 @@ std::vector<pid_t> descendants(pid_t ancestor) {
   return found;
 }
 
+bool only_idle_processes_left() {
+  return std::ranges::all_of(descendants(getpid()), [](pid_t pid) {
+    const std::string name = name_of(pid);
+    return name == "allm-keeper" || name == "allm-worker";
+  });
+}
+
 std::vector<pid_t> processes_with(const std::string& environment_text) {
   std::vector<pid_t> found = all_processes();
   std::erase_if(
