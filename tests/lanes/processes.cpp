@@ -39,15 +39,20 @@ std::vector<pid_t> all_processes() {
 
 fs::path folder(pid_t pid) { return fs::path("/proc") / std::to_string(pid); }
 
-pid_t parent_of(pid_t pid) {
+struct Facts {
+  char state = 'X';
+  pid_t parent = 0;
+};
+
+// Those of a process that is gone, if it is.
+Facts facts_of(pid_t pid) {
+  Facts facts;
   const std::string stat = contents(folder(pid) / "stat");
   const std::size_t end = stat.rfind(')');  // the name before it may hold anything
-  if (end == std::string::npos) return 0;
+  if (end == std::string::npos) return facts;
   std::istringstream rest(stat.substr(end + 1));
-  std::string state;
-  pid_t parent = 0;
-  rest >> state >> parent;
-  return parent;
+  rest >> facts.state >> facts.parent;
+  return facts;
 }
 
 }  // namespace
@@ -59,7 +64,7 @@ std::vector<pid_t> descendants(pid_t ancestor) {
     more = false;
     for (pid_t& pid : all) {
       if (pid == 0) continue;
-      const pid_t parent = parent_of(pid);
+      const pid_t parent = facts_of(pid).parent;
       if (parent != ancestor && std::ranges::find(found, parent) == found.end()) continue;
       found.push_back(pid);
       pid = 0;
@@ -67,6 +72,11 @@ std::vector<pid_t> descendants(pid_t ancestor) {
     }
   }
   return found;
+}
+
+bool has_ended(pid_t pid) {
+  const char state = facts_of(pid).state;
+  return state == 'X' || state == 'Z';
 }
 
 bool only_idle_processes_left() {

@@ -14,6 +14,8 @@ std::vector<pid_t> descendants(pid_t ancestor);
 bool only_idle_processes_left();
 // Processes in whose environment the text is.
 std::vector<pid_t> processes_with(const std::string& environment_text);
+// Whether it is gone, or a zombie: it holds nothing any more. A process loses its name before that.
+bool has_ended(pid_t pid);
 // The name of its program, as it was started.
 std::string name_of(pid_t pid);
 std::size_t open_files(pid_t pid);

@@ -100,7 +100,7 @@ TEST(WorkerLane, WorkersAreKeptWarmAndReplacedWhenTheyDie) {
   EXPECT_EQ(pid(), second);
   // One that dies while it waits costs no call.
   kill(second.get<pid_t>(), SIGKILL);
-  eventually([&] { return name_of(second.get<pid_t>()).empty(); }, "the end of the worker");
+  eventually([&] { return has_ended(second.get<pid_t>()); }, "the end of the worker");
   EXPECT_NE(pid(), second);
 }
 
@@ -182,7 +182,7 @@ TEST(WorkerLane, ADroppedRunKillsItsWorker) {
         },
         "the worker");
   }
-  eventually([&] { return name_of(worker) != "allm-worker"; }, "the end of the worker");
+  eventually([&] { return has_ended(worker); }, "the end of the worker");
 }
 
 TEST(WorkerLane, ACancelledRunKillsItsWorkersAndAnswersTheirCalls) {
@@ -225,7 +225,7 @@ TEST(WorkerLane, AKeeperThatIsKilledTakesItsJobsWithItAndIsReplaced) {
   const auto completed = events.next();
   const auto& outcome = std::get<ToolFailure>(completed->get_if<ToolExecutionCompleted>()->outcome);
   EXPECT_EQ(std::get<Error>(outcome.reason).reason(), "handler_exit");
-  eventually([&] { return name_of(worker) != "allm-worker"; }, "the end of the worker");
+  eventually([&] { return has_ended(worker); }, "the end of the worker");
   EXPECT_TRUE(called(known("describe"), Json::object(), {}, engine).contains("pid"));
 }
 
