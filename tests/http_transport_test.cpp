@@ -68,6 +68,31 @@ TEST(HttpTransport, UsesItsConnectionAgain) {
   EXPECT_EQ(server.connections(), 1U);
 }
 
+// Handles are kept between exchanges; what one call set must not reach another.
+TEST(HttpTransport, NothingOfOneExchangeReachesTheNext) {
+  Kept<ServedRequest> seen;
+  const HttpServer server([&](const ServedRequest& request, Reply& reply) {
+    seen.set(request);
+    say_hello(reply);
+  });
+  const Engine trusting = engine_at(server);
+  expect_hello(ask(trusting));
+  // Without the authority's certificate the connection that is open already is none for this engine.
+  const Engine strict(
+      {.adapter =
+           openai({.base_url = server.url() + "/v1", .endpoint = OpenAiOptions::Endpoint::chat, .api_key = chat_key()}),
+       .model = "gpt-4.1",
+       .retry = RetryPolicy::off()});
+  const Error distrust = error_of(ask(strict));
+  EXPECT_NE(distrust.message().find("certificate"), std::string::npos) << distrust.message();
+  const Error lost = error_of(ask(engine_at(server, {.proxy = "http://127.0.0.1:1"})));
+  EXPECT_EQ(lost.reason(), "network_error") << lost.message();
+  expect_hello(generate(trusting, {.messages = {user(std::string(100'000, 'x'))}}));
+  expect_hello(ask(trusting));
+  EXPECT_LT(seen.get().body.size(), 1'000U);
+  EXPECT_EQ(server.connections(), 2U) << "one of them was not trusted";
+}
+
 TEST(HttpTransport, TakesBytesOneAtATime) {
   const HttpServer server([](const ServedRequest&, Reply& reply) {
     reply.begin(200, kStream);

@@ -44,6 +44,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
   }
 
   const std::shared_ptr<Loop>& loop() const { return loop_; }
+  const std::shared_ptr<SpareHandles>& spares() const { return spares_; }
   void post(std::function<void()> function) { loop_->post(std::make_shared<FunctionTask>(std::move(function))); }
   void post_lazily(std::function<void()> function) {
     loop_->post_lazily(std::make_shared<FunctionTask>(std::move(function)));
@@ -194,6 +195,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
   }
 
   const std::shared_ptr<Loop> loop_;
+  const std::shared_ptr<SpareHandles> spares_ = std::make_shared<SpareHandles>();
   CURLM* const multi_;
   Timer timer_;
   bool closing_ = false;
@@ -254,8 +256,8 @@ HttpClient::~HttpClient() = default;
 
 std::unique_ptr<HttpTransfer> HttpClient::start(HttpRequest request, const HttpTimeouts& timeouts,
                                                 const HttpLimits& limits, const HttpRoute& route) {
-  return std::make_unique<Transfer<Multi>>(multi_,
-                                           std::make_shared<HttpHandle>(std::move(request), timeouts, limits, route));
+  return std::make_unique<Transfer<Multi>>(
+      multi_, std::make_shared<HttpHandle>(std::move(request), timeouts, limits, route, multi_->spares()));
 }
 
 }  // namespace allm

@@ -40,15 +40,46 @@ std::string_view trimmed(std::string_view text) {
 
 }  // namespace
 
+// Whose certificates are trusted; what is empty is curl's own choice.
+struct HttpHandle::Trust {
+  std::string ca_file;
+  std::string ca_folder;
+};
+
+HttpHandle::Trust HttpHandle::trust_of(const HttpRoute& route) {
+  if (!route.ca_file.empty()) return {.ca_file = route.ca_file, .ca_folder = {}};
+  std::string ca_file = environment("CURL_CA_BUNDLE");
+  if (ca_file.empty()) ca_file = environment("SSL_CERT_FILE");
+  return {.ca_file = std::move(ca_file), .ca_folder = environment("SSL_CERT_DIR")};
+}
+
 HttpHandle::HttpHandle(HttpRequest request, const HttpTimeouts& timeouts, const HttpLimits& limits,
-                       const HttpRoute& route)
-    : request_(std::move(request)), timeouts_(timeouts), limits_(limits), mailbox_(limits.max_buffered_bytes) {
-  easy_ = curl_easy_init();
-  if (easy_ != nullptr) set_options(route);
+                       const HttpRoute& route, std::shared_ptr<SpareHandles> spares)
+    : request_(std::move(request)),
+      timeouts_(timeouts),
+      limits_(limits),
+      mailbox_(limits.max_buffered_bytes),
+      spares_(std::move(spares)) {
+  const Trust trust = trust_of(route);
+  settings_ = trust.ca_file + '\n' + trust.ca_folder + '\n' + route.proxy;
+  if (spares_) easy_ = spares_->take(settings_);
+  if (easy_ == nullptr) {
+    easy_ = curl_easy_init();
+    if (easy_ == nullptr) return;
+    set_route(trust, route.proxy);
+  }
+  set_exchange();
 }
 
 HttpHandle::~HttpHandle() {
-  if (easy_ != nullptr) curl_easy_cleanup(easy_);
+  if (easy_ != nullptr) {
+    clear_exchange();
+    if (spares_ && ended_well_) {
+      spares_->keep(easy_, std::move(settings_));
+    } else {
+      curl_easy_cleanup(easy_);
+    }
+  }
   // One of the headers is the key.
   for (curl_slist* item = header_list_; item != nullptr; item = item->next) {
     explicit_bzero(item->data, std::strlen(item->data));
@@ -57,8 +88,7 @@ HttpHandle::~HttpHandle() {
   for (HttpHeader& header : request_.headers) wipe(header.value);
 }
 
-void HttpHandle::set_options(const HttpRoute& route) {
-  curl_easy_setopt(easy_, CURLOPT_URL, request_.url.c_str());
+void HttpHandle::set_route(const Trust& trust, const std::string& proxy) {
   curl_easy_setopt(easy_, CURLOPT_PROTOCOLS_STR, "http,https");
   // A redirect could send the conversation, and the key, to somebody else.
   curl_easy_setopt(easy_, CURLOPT_FOLLOWLOCATION, 0L);
@@ -68,14 +98,17 @@ void HttpHandle::set_options(const HttpRoute& route) {
   curl_easy_setopt(easy_, CURLOPT_TCP_KEEPALIVE, 1L);
   curl_easy_setopt(easy_, CURLOPT_ACCEPT_ENCODING, "");
   curl_easy_setopt(easy_, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-  curl_easy_setopt(easy_, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(timeouts_.connect.count()));
-  curl_easy_setopt(easy_, CURLOPT_ERRORBUFFER, error_text_);
-
   curl_easy_setopt(easy_, CURLOPT_POST, 1L);
   // Kept until the answer is complete, so the least that curl allows; the default is four times that.
   curl_easy_setopt(easy_, CURLOPT_UPLOAD_BUFFERSIZE, 16384L);
-  curl_easy_setopt(easy_, CURLOPT_POSTFIELDS, request_.body.data());
-  curl_easy_setopt(easy_, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+  curl_easy_setopt(easy_, CURLOPT_HEADERFUNCTION, &HttpHandle::on_header);
+  curl_easy_setopt(easy_, CURLOPT_WRITEFUNCTION, &HttpHandle::on_body);
+  if (!trust.ca_file.empty()) curl_easy_setopt(easy_, CURLOPT_CAINFO, trust.ca_file.c_str());
+  if (!trust.ca_folder.empty()) curl_easy_setopt(easy_, CURLOPT_CAPATH, trust.ca_folder.c_str());
+  if (!proxy.empty()) curl_easy_setopt(easy_, CURLOPT_PROXY, proxy.c_str());
+}
+
+void HttpHandle::set_exchange() {
   for (const HttpHeader& header : request_.headers) {
     std::string line = header.name + ": " + header.value;
     header_list_ = curl_slist_append(header_list_, line.c_str());
@@ -83,22 +116,22 @@ void HttpHandle::set_options(const HttpRoute& route) {
   }
   // curl would ask a server for permission before it sends a large body, and wait a second for the answer.
   header_list_ = curl_slist_append(header_list_, "Expect:");
+  curl_easy_setopt(easy_, CURLOPT_URL, request_.url.c_str());
   curl_easy_setopt(easy_, CURLOPT_HTTPHEADER, header_list_);
-
-  std::string ca_file = route.ca_file;
-  if (ca_file.empty()) ca_file = environment("CURL_CA_BUNDLE");
-  if (ca_file.empty()) ca_file = environment("SSL_CERT_FILE");
-  if (!ca_file.empty()) curl_easy_setopt(easy_, CURLOPT_CAINFO, ca_file.c_str());
-  if (const std::string folder = environment("SSL_CERT_DIR"); !folder.empty() && route.ca_file.empty()) {
-    curl_easy_setopt(easy_, CURLOPT_CAPATH, folder.c_str());
-  }
-  if (!route.proxy.empty()) curl_easy_setopt(easy_, CURLOPT_PROXY, route.proxy.c_str());
-
-  curl_easy_setopt(easy_, CURLOPT_HEADERFUNCTION, &HttpHandle::on_header);
+  curl_easy_setopt(easy_, CURLOPT_POSTFIELDS, request_.body.data());
+  curl_easy_setopt(easy_, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+  curl_easy_setopt(easy_, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(timeouts_.connect.count()));
+  curl_easy_setopt(easy_, CURLOPT_ERRORBUFFER, error_text_);
   curl_easy_setopt(easy_, CURLOPT_HEADERDATA, this);
-  curl_easy_setopt(easy_, CURLOPT_WRITEFUNCTION, &HttpHandle::on_body);
   curl_easy_setopt(easy_, CURLOPT_WRITEDATA, this);
-  curl_easy_setopt(easy_, CURLOPT_PRIVATE, this);
+}
+
+void HttpHandle::clear_exchange() {
+  curl_easy_setopt(easy_, CURLOPT_HTTPHEADER, nullptr);
+  curl_easy_setopt(easy_, CURLOPT_POSTFIELDS, nullptr);
+  curl_easy_setopt(easy_, CURLOPT_ERRORBUFFER, nullptr);
+  curl_easy_setopt(easy_, CURLOPT_HEADERDATA, nullptr);
+  curl_easy_setopt(easy_, CURLOPT_WRITEDATA, nullptr);
 }
 
 std::size_t HttpHandle::on_header(char* data, std::size_t size, std::size_t count, void* self) {
@@ -201,7 +234,8 @@ std::string HttpHandle::network_problem(CURLcode result) const {
 }
 
 void HttpHandle::finish(CURLcode result) {
-  if (result == CURLE_OK && head_given_) return mailbox_.put_end(std::nullopt);
+  ended_well_ = result == CURLE_OK && head_given_;
+  if (ended_well_) return mailbox_.put_end(std::nullopt);
   if (!too_large_.empty()) {
     return mailbox_.put_end(
         HttpFailure{HttpFailure::Kind::too_large, "the server's answer is too large: " + too_large_});

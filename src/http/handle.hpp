@@ -10,13 +10,16 @@
 #include <curl/curl.h>
 
 #include "http/mailbox.hpp"
+#include "http/spare_handles.hpp"
 
 namespace allm {
 
 // Made on any thread, then used by who drives the loop only, but for `mailbox`.
 class HttpHandle {
  public:
-  HttpHandle(HttpRequest request, const HttpTimeouts& timeouts, const HttpLimits& limits, const HttpRoute& route);
+  // `spares` may be null.
+  HttpHandle(HttpRequest request, const HttpTimeouts& timeouts, const HttpLimits& limits, const HttpRoute& route,
+             std::shared_ptr<SpareHandles> spares);
   HttpHandle(const HttpHandle&) = delete;
   HttpHandle& operator=(const HttpHandle&) = delete;
   ~HttpHandle();
@@ -41,23 +44,32 @@ class HttpHandle {
   void finish(CURLcode result);
 
  private:
+  struct Trust;
+  static Trust trust_of(const HttpRoute& route);
   static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
   std::size_t header_line(std::string_view line);
   std::size_t body(std::string_view bytes);
-  void set_options(const HttpRoute& route);
+  // What all exchanges by the same route have in common.
+  void set_route(const Trust& trust, const std::string& proxy);
+  void set_exchange();
+  // Takes from the handle what points into this object.
+  void clear_exchange();
   std::string network_problem(CURLcode result) const;
 
   HttpRequest request_;
   const HttpTimeouts timeouts_;
   const HttpLimits limits_;
   Mailbox mailbox_;
+  std::shared_ptr<SpareHandles> spares_;
+  std::string settings_;  // what set_route has set
   CURL* easy_ = nullptr;
   curl_slist* header_list_ = nullptr;
   char error_text_[CURL_ERROR_SIZE] = {};
   HttpResponseHead head_;
   bool head_given_ = false;
   bool discarding_ = false;
+  bool ended_well_ = false;  // so that the handle can serve again
   std::size_t header_bytes_ = 0;
   std::size_t body_bytes_ = 0;
   std::string too_large_;  // which limit the server exceeded

@@ -1,0 +1,34 @@
+#include "http/spare_handles.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace allm {
+
+SpareHandles::~SpareHandles() {
+  for (const Spare& spare : spares_) curl_easy_cleanup(spare.easy);
+}
+
+CURL* SpareHandles::take(std::string_view settings) {
+  const std::lock_guard lock(mutex_);
+  // The one that was used last is most likely still in the processor's caches.
+  const auto found =
+      std::find_if(spares_.rbegin(), spares_.rend(), [&](const Spare& spare) { return spare.settings == settings; });
+  if (found == spares_.rend()) return nullptr;
+  CURL* const easy = found->easy;
+  spares_.erase(std::next(found).base());
+  return easy;
+}
+
+void SpareHandles::keep(CURL* easy, std::string settings) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (spares_.size() < kMaxKept) {
+      spares_.push_back({easy, std::move(settings)});
+      return;
+    }
+  }
+  curl_easy_cleanup(easy);
+}
+
+}  // namespace allm
