@@ -239,8 +239,33 @@ TEST(ChatRequest, AModelIsNeeded) {
   EXPECT_TRUE(request.error().is<EngineError>(EngineError::Reason::missing_model));
 }
 
-TEST(ChatRequest, TextThatIsNoUtf8IsRejected) {
-  EXPECT_FALSE(openai_codec()->write(call_of({user("\xFF")})).has_value());
+TEST(ChatRequest, WhatCannotBeWrittenIsNamed) {
+  const auto path_of = [](const AdapterCall& call) {
+    const auto request = openai_codec()->write(call);
+    if (request) return Path{"no error"};
+    const auto* error = request.error().get_if<ValidationError>();
+    return error == nullptr || error->errors.empty() ? Path{"no path"} : error->errors.front().path;
+  };
+  EXPECT_EQ(path_of(call_of({user("hi"), user("\xFF")})), (Path{"messages", 1, "content"}));
+  const std::vector<Part> parts = {ImagePart{.image = {.source = ImageUrl{"https://example.org/a.png"}}},
+                                   TextPart{"\xFF"}};
+  EXPECT_EQ(path_of(call_of({user(parts)})), (Path{"messages", 0, "content", 1, "text"}));
+  Message calling = assistant("");
+  calling.tool_calls = {{.id = "c", .name = "\xFF"}};
+  EXPECT_EQ(path_of(call_of({calling})), (Path{"messages", 0, "tool_calls", 0, "function", "name"}));
+  AdapterCall with_tool = call_of({user("hi")});
+  with_tool.request.tools = {weather(), weather()};
+  with_tool.request.tools[1].description = "\xFF";
+  EXPECT_EQ(path_of(with_tool), (Path{"tools", 1, "function", "description"}));
+}
+
+TEST(ChatRequest, RawOptionsMayReplaceMessagesAndTools) {
+  AdapterCall call = call_of({user("hi")});
+  call.request.tools = {weather()};
+  call.options = {{"messages", {{{"role", "developer"}, {"content", "x"}}}}, {"tools", nullptr}};
+  const Json body = body_of(call);
+  EXPECT_EQ(body["messages"], Json::array({{{"role", "developer"}, {"content", "x"}}}));
+  EXPECT_FALSE(body.contains("tools"));
 }
 
 TEST(Endpoint, FollowsModelHostAndOption) {

@@ -30,15 +30,13 @@ class OpenAiCodec final : public Codec {
     const auto images = sendable_images(call.request.messages);
     if (!images) return std::unexpected(images.error());
     const bool responses = *endpoint == Endpoint::responses;
-    Result<Json> body = responses ? openai_wire::responses_body(call, options_, *images)
-                                  : openai_wire::chat_body(call, options_, *images);
-    if (body && refuses_stream_options_) body->erase("stream_options");
+    Result<std::string> body = responses
+                                   ? openai_wire::responses_body(call, options_, *images, !refuses_stream_options_)
+                                   : openai_wire::chat_body(call, options_, *images, !refuses_stream_options_);
     if (!body) return std::unexpected(body.error());
-    Result<std::string> text = write_json(*body);
-    if (!text) return std::unexpected(text.error());
     return HttpRequest{.url = openai_wire::url_of(options_.base_url, responses ? "/responses" : "/chat/completions"),
                        .headers = headers(),
-                       .body = *std::move(text)};
+                       .body = *std::move(body)};
   }
 
   HttpHeader key_header(std::string_view key) const override {

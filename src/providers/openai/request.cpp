@@ -123,9 +123,9 @@ Result<std::string> arguments_text(const ToolCall& call) {
   return write_json(call.arguments.is_null() ? Json::object() : call.arguments);
 }
 
-Json parameters_of(const Tool& tool) {
-  if (tool.schema.is_object() && !tool.schema.empty()) return tool.schema;
-  return {{"type", "object"}, {"properties", Json::object()}};
+const Json& parameters_of(const Tool& tool) {
+  static const Json kNone = {{"type", "object"}, {"properties", Json::object()}};
+  return tool.schema.is_object() && !tool.schema.empty() ? tool.schema : kNone;
 }
 
 Error image_not_possible(std::string_view provider, Role role) {

@@ -38,14 +38,15 @@ std::string short_hash(std::string_view text, std::size_t size);
 // The text of a call's arguments: the model's own if it is known.
 Result<std::string> arguments_text(const ToolCall& call);
 // The schema of a tool's arguments; an empty one says "an object without properties", since {} is refused.
-Json parameters_of(const Tool& tool);
+const Json& parameters_of(const Tool& tool);
 // A message with an image in a role that can have none.
 Error image_not_possible(std::string_view provider, Role role);
 
-// The bodies. `provider` names the state that is sent back. `images` are those of the messages, in order.
-Result<Json> chat_body(const AdapterCall& call, const OpenAiCodecOptions& options,
-                       std::span<const SendableImage> images);
-Result<Json> responses_body(const AdapterCall& call, const OpenAiCodecOptions& options,
-                            std::span<const SendableImage> images);
+// The bodies, as text. `images` are those of the messages, in order. `stream_options`: whether the server takes the
+// option of that name.
+Result<std::string> chat_body(const AdapterCall& call, const OpenAiCodecOptions& options,
+                              std::span<const SendableImage> images, bool stream_options);
+Result<std::string> responses_body(const AdapterCall& call, const OpenAiCodecOptions& options,
+                                   std::span<const SendableImage> images, bool stream_options);
 
 }  // namespace allm::openai_wire

@@ -115,8 +115,8 @@ void add_reasoning(const AdapterCall& call, Json& body) {
 
 }  // namespace
 
-Result<Json> responses_body(const AdapterCall& call, const OpenAiCodecOptions& options,
-                            std::span<const SendableImage> images) {
+Result<std::string> responses_body(const AdapterCall& call, const OpenAiCodecOptions& options,
+                                   std::span<const SendableImage> images, bool stream_options) {
   constexpr std::array<std::string_view, 2> kMerged = {"text", "reasoning"};
   const Request& request = call.request;
   const OpenAiQuirks& quirks = options.quirks;
@@ -127,7 +127,7 @@ Result<Json> responses_body(const AdapterCall& call, const OpenAiCodecOptions& o
   Json body = Json::object();
   if (!model_of(call).empty()) body["model"] = model_of(call);
   Result<Json> input = input_of(call, options, reasons, images);
-  if (!input) return input;
+  if (!input) return std::unexpected(input.error());
   body["input"] = *std::move(input);
   add_tools(request, body);
   if (request.temperature && !(quirks.drop_refused && family.reasons)) body["temperature"] = *request.temperature;
@@ -144,7 +144,8 @@ Result<Json> responses_body(const AdapterCall& call, const OpenAiCodecOptions& o
   add_raw_options(call, quirks, family, kMerged, body);
   // No such parameter here, whatever the model.
   body.erase("stop");
-  return body;
+  if (!stream_options) body.erase("stream_options");
+  return write_json(body);
 }
 
 }  // namespace allm::openai_wire

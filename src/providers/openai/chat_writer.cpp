@@ -1,0 +1,181 @@
+#include "providers/openai/chat_writer.hpp"
+
+#include <utility>
+#include <variant>
+
+#include "providers/openai/request.hpp"
+#include "providers/provider_json.hpp"
+
+namespace allm::openai_wire {
+
+bool ChatWriter::text(std::string_view name, std::string_view value) {
+  sink_.key(name);
+  return sink_.string(value) || failure_.at(name);
+}
+
+bool ChatWriter::json(std::string_view name, const Json& value) {
+  sink_.key(name);
+  return sink_.json(value) || failure_.at(name);
+}
+
+bool ChatWriter::body(const Json& members, const MessageList& messages, const std::vector<Tool>& tools) {
+  sink_.begin_object();
+  for (const auto& [name, value] : members.items()) {
+    if (!value.is_discarded()) {
+      if (!sink_.member(name, value)) return false;
+      continue;
+    }
+    sink_.key(name);
+    if (!(name == "messages" ? this->messages(messages) : this->tools(tools))) return failure_.at(name);
+  }
+  sink_.end_object();
+  sink_.finish();
+  return true;
+}
+
+bool ChatWriter::messages(const MessageList& messages) {
+  sink_.begin_array();
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    sink_.begin_object();
+    if (!message(messages[i])) return failure_.at(i);
+    sink_.end_object();
+  }
+  sink_.end_array();
+  return true;
+}
+
+bool ChatWriter::message(const Message& message) {
+  if (message.role != Role::user && has_image(message.content)) {
+    error_ = image_not_possible(options_.provider, message.role);
+    return false;
+  }
+  sink_.key("role");
+  sink_.word(to_string(message.role));
+  if (message.role == Role::tool) {
+    return text("tool_call_id", wire_tool_id(message.tool_call_id.value_or(""), options_.quirks)) && content(message);
+  }
+  if (message.role == Role::assistant) {
+    if (!assistant(message)) return false;
+  } else if (!(message.role == Role::user ? user_content(message) : content(message))) {
+    return false;
+  }
+  return !message.name || !options_.quirks.message_names || text("name", *message.name);
+}
+
+bool ChatWriter::content(const Message& message) {
+  if (const auto* whole = std::get_if<std::string>(&message.content)) return text("content", *whole);
+  return text("content", joined_text(message.content));
+}
+
+// A text, or parts if there is an image among them.
+bool ChatWriter::user_content(const Message& message) {
+  if (!has_image(message.content)) return content(message);
+  sink_.key("content");
+  sink_.begin_array();
+  std::size_t index = 0;
+  for (const Part& given : std::get<std::vector<Part>>(message.content)) {
+    if (std::holds_alternative<UnknownPart>(given)) continue;
+    if (!part(given)) return failure_.at(index) || failure_.at("content");
+    ++index;
+  }
+  sink_.end_array();
+  return true;
+}
+
+bool ChatWriter::part(const Part& part) {
+  sink_.begin_object();
+  sink_.key("type");
+  if (const auto* image = std::get_if<ImagePart>(&part)) {
+    sink_.word("image_url");
+    sink_.key("image_url");
+    sink_.begin_object();
+    if (!text("url", images_.front().uri())) return failure_.at("image_url");
+    images_ = images_.subspan(1);
+    sink_.key("detail");
+    sink_.word(to_string(image->detail));
+    sink_.end_object();
+  } else {
+    sink_.word("text");
+    if (!text("text", std::get<TextPart>(part).text)) return false;
+  }
+  sink_.end_object();
+  return true;
+}
+
+bool ChatWriter::assistant(const Message& message) {
+  const OpenAiQuirks& quirks = options_.quirks;
+  const bool has_calls = !message.tool_calls.empty();
+  if (has_calls && quirks.null_content && joined_text(message.content).empty()) {
+    sink_.key("content");
+    sink_.null();
+  } else if (!content(message)) {
+    return false;
+  }
+  if (const Json* state = find_member(message.metadata, options_.provider)) {
+    const bool echoes = has_calls && quirks.echo_reasoning == OpenAiQuirks::EchoReasoning::with_tool_calls;
+    const Json* reasoning = echoes ? find_member(*state, "reasoning_content") : nullptr;
+    if (reasoning != nullptr && !json("reasoning_content", *reasoning)) return false;
+    const Json* details = find_member(*state, "reasoning_details");
+    if (details != nullptr && !json("reasoning_details", *details)) return false;
+  }
+  if (!has_calls) return true;
+  sink_.key("tool_calls");
+  sink_.begin_array();
+  for (std::size_t i = 0; i < message.tool_calls.size(); ++i) {
+    if (!call(message.tool_calls[i])) return failure_.at(i) || failure_.at("tool_calls");
+  }
+  sink_.end_array();
+  return true;
+}
+
+bool ChatWriter::call(const ToolCall& call) {
+  sink_.begin_object();
+  if (!text("id", wire_tool_id(call.id, options_.quirks))) return false;
+  sink_.key("type");
+  sink_.word("function");
+  sink_.key("function");
+  sink_.begin_object();
+  if (!text("name", call.name)) return failure_.at("function");
+  const Result<std::string> arguments = arguments_text(call);
+  if (!arguments) {
+    error_ = arguments.error();
+    return false;
+  }
+  if (!text("arguments", *arguments)) return failure_.at("function");
+  sink_.end_object();
+  if (const Json* state = find_member(call.metadata, options_.provider)) {
+    const Json* extra = find_member(*state, "extra_content");
+    if (extra != nullptr && !json("extra_content", *extra)) return false;
+  }
+  sink_.end_object();
+  return true;
+}
+
+bool ChatWriter::tools(const std::vector<Tool>& tools) {
+  sink_.begin_array();
+  for (std::size_t i = 0; i < tools.size(); ++i) {
+    sink_.begin_object();
+    sink_.key("type");
+    sink_.word("function");
+    sink_.key("function");
+    if (!function(tools[i])) return failure_.at("function") || failure_.at(i);
+    sink_.end_object();
+  }
+  sink_.end_array();
+  return true;
+}
+
+bool ChatWriter::function(const Tool& tool) {
+  sink_.begin_object();
+  if (!text("name", tool.name)) return false;
+  if (!tool.description.empty() && !text("description", tool.description)) return false;
+  if (!json("parameters", parameters_of(tool))) return false;
+  if (const Json* strict = find_member(tool.metadata, "strict"); strict != nullptr && strict->is_boolean()) {
+    sink_.key("strict");
+    sink_.boolean(strict->get<bool>());
+  }
+  sink_.end_object();
+  return true;
+}
+
+}  // namespace allm::openai_wire

@@ -1,0 +1,57 @@
+// The parts of a Chat Completions request that grow with a conversation, written straight to its text: a tree of JSON
+// values would cost several times as much, for every message and with every request.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "allm/error.hpp"
+#include "allm/thread.hpp"
+#include "allm/tool.hpp"
+
+#include "data/text_sink.hpp"
+#include "providers/content.hpp"
+#include "providers/openai/openai.hpp"
+
+namespace allm::openai_wire {
+
+// One thread at a time. Its functions answer false for what cannot be sent; error() then says why, with the path in the
+// body.
+class ChatWriter {
+ public:
+  // `images` are those of the messages, in order. Both outlive the writer.
+  ChatWriter(const OpenAiCodecOptions& options, std::span<const SendableImage> images)
+      : options_(options), images_(images) {}
+
+  // A body, in the order of its members. `messages` and `tools` are written from these where their value is later().
+  bool body(const Json& members, const MessageList& messages, const std::vector<Tool>& tools);
+  Error error() const { return error_ ? *error_ : failure_.error(); }
+  std::string take() { return sink_.take(); }
+
+  // A value that no JSON text has: it stands for what is written from elsewhere.
+  static Json later() { return Json(Json::value_t::discarded); }
+
+ private:
+  bool messages(const MessageList& messages);
+  bool message(const Message& message);
+  bool content(const Message& message);
+  bool user_content(const Message& message);
+  bool part(const Part& part);
+  bool assistant(const Message& message);
+  bool call(const ToolCall& call);
+  bool tools(const std::vector<Tool>& tools);
+  bool function(const Tool& tool);
+  // Members; a failure gets their names.
+  bool text(std::string_view name, std::string_view value);
+  bool json(std::string_view name, const Json& value);
+
+  const OpenAiCodecOptions& options_;
+  std::span<const SendableImage> images_;
+  codec::Failure failure_;
+  codec::TextSink sink_{failure_, 1024};
+  std::optional<Error> error_;  // one that is no fault of a value
+};
+
+}  // namespace allm::openai_wire
