@@ -263,6 +263,30 @@ TEST(ChatDecoder, WhatTheFastReaderCannotReadIsNotLost) {
   EXPECT_EQ(response.output_text, "bcdegh");
 }
 
+TEST(ChatDecoder, TextAndACallInOneChunkKeepTheirOrder) {
+  const auto events = stream({delta(R"("content":"Look:","tool_calls":[{"index":0,"id":"c","type":"function",)"
+                                    R"("function":{"name":"f","arguments":"{"}}])"),
+                              delta(R"("content":" so","tool_calls":[{"index":0,"function":{"arguments":"}"}}])"),
+                              finish("tool_calls"), "[DONE]"});
+  ASSERT_GE(events.size(), 6U);
+  EXPECT_NE(events[1].get_if<TextDelta>(), nullptr);
+  EXPECT_NE(events[2].get_if<ToolCallStarted>(), nullptr);
+  EXPECT_NE(events[4].get_if<TextDelta>(), nullptr);
+  EXPECT_NE(events[5].get_if<ToolCallDelta>(), nullptr);
+}
+
+TEST(ChatDecoder, ACallMayBeginAndEndInOneChunkWithTheFinish) {
+  const Response response =
+      response_of({R"({"id":"r","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c",)"
+                   R"("type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]},)"
+                   R"("finish_reason":"tool_calls"}]})",
+                   "[DONE]"});
+  ASSERT_EQ(response.tool_calls.size(), 1U);
+  EXPECT_EQ(response.tool_calls[0].arguments, Json({{"a", 1}}));
+  EXPECT_EQ(response.finish_reason, FinishReason::tool_calls);
+  EXPECT_EQ(response.id, "r");
+}
+
 TEST(ChatDecoder, EscapesAndUnicodeArrive) {
   EXPECT_EQ(response_of({delta(R"("content":"\u00e9\n\"\ud83c\udf0a é")"), finish("stop")}).output_text, "é\n\"🌊 é");
 }

@@ -42,11 +42,18 @@ ChatMessage::ChatMessage(const std::string& provider, const OpenAiQuirks& quirks
       slots_(id_seed, provider, quirks.tool_ids == OpenAiQuirks::ToolIds::nine_alphanumerics) {}
 
 bool ChatMessage::add(const FastChunk& chunk, std::vector<Event>& events) {
-  if (chunk.call_index >= 0 && !slots_.extend(chunk.call_index, chunk.arguments, events)) return false;
+  if (chunk.begins_call()) {
+    const CallFragment fragment{
+        .index = chunk.call_index, .id = chunk.call_id, .name = chunk.call_name, .arguments = chunk.arguments};
+    if (!slots_.add(fragment, events)) return false;
+  } else if (chunk.call_index >= 0 && !slots_.extend(chunk.call_index, chunk.arguments, events)) {
+    return false;
+  }
   if (id_.empty()) id_ = chunk.id;
   if (model_.empty()) model_ = chunk.model;
   reasoning_ += chunk.reasoning;
   add_text(chunk.text, events);
+  if (!chunk.finish.empty()) finish_ = chunk.finish;
   return true;
 }
 

@@ -90,15 +90,10 @@ bool take_kind(ondemand::value value, FastDelta::Kind& kind) {
   return kind != FastDelta::Kind::none;
 }
 
-bool is_null_or_empty(ondemand::value value) {
-  std::string_view text;
-  return is_null(value) || (value.get_string().get(text) == simdjson::SUCCESS && text.empty());
-}
-
 bool take_function(ondemand::value function, FastChunk& chunk) {
   return each_member(function, [&](ondemand::raw_json_string key, ondemand::value value) {
     if (is(key, "arguments")) return !is_null(value) && take_text(value, chunk.arguments);
-    return is(key, "name") && is_null_or_empty(value);
+    return is(key, "name") && take_text(value, chunk.call_name);
   });
 }
 
@@ -106,7 +101,7 @@ bool take_call(ondemand::value call, FastChunk& chunk) {
   return each_member(call, [&](ondemand::raw_json_string key, ondemand::value value) {
     if (is(key, "index")) return value.get_int64().get(chunk.call_index) == simdjson::SUCCESS && chunk.call_index >= 0;
     if (is(key, "function")) return take_function(value, chunk);
-    if (is(key, "id")) return is_null_or_empty(value);
+    if (is(key, "id")) return take_text(value, chunk.call_id);
     return is(key, "type");
   });
 }
@@ -127,7 +122,7 @@ bool take_choice(ondemand::value choice, bool escapes, FastChunk& chunk) {
   int deltas = 0;
   const bool usual = each_member(choice, [&](ondemand::raw_json_string key, ondemand::value value) {
     if (is(key, "delta")) return ++deltas == 1 && take_message_delta(value, chunk);
-    if (is(key, "finish_reason")) return is_null(value);
+    if (is(key, "finish_reason")) return take_text(value, chunk.finish);
     if (is(key, "index")) {
       std::int64_t index = 0;
       return value.get_int64().get(index) == simdjson::SUCCESS && index == 0;
@@ -175,8 +170,13 @@ bool read_fast_chunk(std::string_view data, bool with_head, FastChunk& chunk) {
     if (with_head && is(key, "model")) return take_text(value, chunk.model);
     return !(escapes && is_escaped(key));
   });
-  // Arguments without an index, or an index without arguments, need the rules of the general way.
-  return usual && choices == 1 && (chunk.call_index >= 0) == (chunk.arguments.data() != nullptr);
+  if (!usual || choices != 1) return false;
+  // Some servers end a message that failed so, and the general way knows what that means.
+  if (chunk.finish == "error") return false;
+  const bool in_call = chunk.call_index >= 0;
+  // A fragment without an index, or an index without arguments, needs the rules of the general way.
+  if (in_call != (chunk.arguments.data() != nullptr)) return false;
+  return in_call ? chunk.text.empty() : !chunk.begins_call();
 }
 
 bool read_fast_delta(std::string_view data, FastDelta& delta) {

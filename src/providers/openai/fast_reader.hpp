@@ -7,17 +7,21 @@
 
 namespace allm::openai_wire {
 
-// A chunk of Chat Completions that adds to the message: text, reasoning or a fragment of arguments. The views are valid
-// until the next call on this thread; what is absent is "".
+// A chunk of Chat Completions that adds to the message: text, reasoning or a fragment of a call, or that ends it. The
+// views are valid until the next call on this thread; what is absent is "".
 struct FastChunk {
   std::string_view id = {};     // read only if asked for
   std::string_view model = {};  // read only if asked for
   std::string_view text = {};
   std::string_view reasoning = {};
+  std::string_view finish = {};
+  std::int64_t call_index = -1;  // of the call that the next three belong to; -1 for none
+  std::string_view call_id = {};
+  std::string_view call_name = {};
   std::string_view arguments = {};
-  std::int64_t call_index = -1;  // of the call that `arguments` belong to; -1 for none
 
-  bool is_text() const { return !text.empty() && reasoning.empty() && call_index < 0; }
+  bool is_text() const { return !text.empty() && reasoning.empty() && finish.empty() && call_index < 0; }
+  bool begins_call() const { return !call_id.empty() || !call_name.empty(); }
 };
 
 // An event of Responses that carries a delta.
