@@ -62,6 +62,8 @@ class Pool : public std::enable_shared_from_this<Pool> {
   // Calls a thread to the queue if none is on its way. Releases the lock.
   void call_thread(std::unique_lock<std::mutex>& lock);
   void spawn();
+  // How long there was no work before the task that comes now.
+  void note_gap();
 
   const RuntimeOptions options_;
   mutable std::mutex mutex_;
@@ -75,6 +77,8 @@ class Pool : public std::enable_shared_from_this<Pool> {
   std::size_t searching_ = 0;             // threads awake and on their way to the queue
   std::size_t patient_ = 0;               // submitters that will call a thread if nobody takes their task soon
   std::atomic<bool> short_tasks_{false};  // whether the last task that ended was short
+  int quick_gaps_ = 0;                    // in a row
+  std::chrono::steady_clock::time_point idle_since_;  // if no task runs: the end of the last
   std::uint64_t late_ = 0;
   bool stopping_ = false;
 };
