@@ -15,6 +15,8 @@
 namespace allm {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 CURLM* make_multi() {
   static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
   return initialised == CURLE_OK ? curl_multi_init() : nullptr;
@@ -52,27 +54,25 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
 
   void add(std::shared_ptr<HttpHandle> handle) {
     const auto blocks = [&](const auto& active) { return active.second.handle->blocks(*handle); };
-    if (std::ranges::none_of(active_, blocks)) return start(handle);
+    if (std::ranges::none_of(active_, blocks)) {
+      start(handle);
+      return settle();
+    }
     // The end of a body follows its last event at once, as a rule: to wait for it takes less than another connection.
     constexpr std::chrono::milliseconds kPatience{5};
     held_.push_back(std::move(handle));
-    if (held_.size() == 1) held_timer_ = arm(kPatience, [](Multi& multi) { multi.start_held(); });
-  }
-
-  void start(const std::shared_ptr<HttpHandle>& handle) {
-    handle->start_clock();
-    if (handle->easy() == nullptr || curl_multi_add_handle(multi_, handle->easy()) != CURLM_OK) {
-      handle->finish(CURLE_OUT_OF_MEMORY);
-      return;
-    }
-    Entry& entry = active_[handle->easy()];
-    entry.handle = handle;
-    watch_clock(entry);
+    if (held_.size() > 1) return;
+    held_timer_ = arm(kPatience, [](Multi& multi) {
+      multi.start_held();
+      multi.settle();
+    });
   }
 
   void cancel(CURL* easy) {
     std::erase_if(held_, [&](const auto& handle) { return handle->easy() == easy; });
-    if (active_.contains(easy)) remove(easy);
+    if (!active_.contains(easy)) return;
+    remove(easy);
+    settle();
   }
 
   void let_go(CURL* easy) {
@@ -82,7 +82,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     handle->discard();
     watch_clock(entry->second);
     curl_easy_pause(easy, CURLPAUSE_CONT);
-    collect();
+    settle();
   }
 
   void resume(CURL* easy) {
@@ -92,7 +92,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     const std::shared_ptr<HttpHandle> handle = entry->second.handle;
     handle->touch();
     curl_easy_pause(easy, CURLPAUSE_CONT);
-    collect();
+    settle();
   }
 
   void ready(int fd, unsigned events) noexcept override {
@@ -102,7 +102,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     if ((events & (EPOLLERR | EPOLLHUP)) != 0) mask |= CURL_CSELECT_ERR;
     int running = 0;
     curl_multi_socket_action(multi_, fd, mask, &running);
-    collect();
+    settle();
   }
 
  private:
@@ -125,26 +125,66 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     return 0;
   }
 
+  // When curl wants to be called. Not from within this callback, which it forbids.
   static int on_timer(CURLM*, long milliseconds, void* self) {
     Multi& multi = *static_cast<Multi*>(self);
-    multi.timer_.cancel();
-    if (milliseconds < 0 || multi.closing_) return 0;
-    // Never from within this callback: curl forbids it.
-    multi.timer_ = multi.arm(std::chrono::milliseconds(milliseconds), [](Multi& alive) {
-      int running = 0;
-      curl_multi_socket_action(alive.multi_, CURL_SOCKET_TIMEOUT, 0, &running);
-      alive.collect();
-    });
+    if (multi.closing_) return 0;
+    multi.wants_call_ = milliseconds == 0;
+    multi.wanted_ =
+        milliseconds > 0 ? Clock::now() + std::chrono::milliseconds(milliseconds) : Clock::time_point::max();
     return 0;
+  }
+
+  void call_curl() {
+    wants_call_ = false;
+    int running = 0;
+    curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
+    collect();
+  }
+
+  // Does what is due after curl has been called in whatever way.
+  void settle() {
+    collect();
+    // So that nobody can keep the loop from everybody else.
+    constexpr int kCallsInARow = 8;
+    for (int i = 0; wants_call_ && i < kCallsInARow; ++i) call_curl();
+    watch_time();
+  }
+
+  // One timer, set again only when it has fired or would be too late: curl changes its mind several times a request.
+  void watch_time() {
+    const Clock::time_point wanted = wants_call_ ? Clock::time_point::min() : wanted_;
+    if (wanted >= armed_) return;
+    armed_ = wanted;
+    timer_ = arm_at(wanted, [](Multi& multi) {
+      multi.armed_ = Clock::time_point::max();
+      if (multi.wants_call_ || multi.wanted_ <= Clock::now()) multi.call_curl();
+      multi.settle();
+    });
   }
 
   template <class Function>
   Timer arm(std::chrono::milliseconds delay, Function function) {
+    return arm_at(Clock::now() + delay, function);
+  }
+  template <class Function>
+  Timer arm_at(Clock::time_point time, Function function) {
     auto task = std::make_shared<FunctionTask>([weak = weak_from_this(), function] {
       if (const auto alive = weak.lock()) function(*alive);
     });
-    loop_->arm(task, std::chrono::steady_clock::now() + delay);
+    loop_->arm(task, time);
     return Timer(std::move(task));
+  }
+
+  void start(const std::shared_ptr<HttpHandle>& handle) {
+    handle->start_clock();
+    if (handle->easy() == nullptr || curl_multi_add_handle(multi_, handle->easy()) != CURLM_OK) {
+      handle->finish(CURLE_OUT_OF_MEMORY);
+      return;
+    }
+    Entry& entry = active_[handle->easy()];
+    entry.handle = handle;
+    watch_clock(entry);
   }
 
   // Ends what curl says is over.
@@ -180,7 +220,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     });
     const auto next = entry.handle->next_check();
     entry.clock = Timer(task);  // cancels the one before it
-    if (next != std::chrono::steady_clock::time_point::max()) loop_->arm(std::move(task), next);
+    if (next != Clock::time_point::max()) loop_->arm(std::move(task), next);
   }
 
   void check_clock(CURL* easy) {
@@ -189,14 +229,18 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     Entry& entry = found->second;
     const std::shared_ptr<HttpHandle> handle = entry.handle;
     if (handle->mailbox().paused()) handle->touch();  // the consumer is slow, not the server
-    if (handle->deadline() > std::chrono::steady_clock::now()) return watch_clock(entry);
+    if (handle->deadline() > Clock::now()) return watch_clock(entry);
     remove(easy);
     handle->mailbox().put_end(handle->timeout());
+    settle();
   }
 
   const std::shared_ptr<Loop> loop_;
   const std::shared_ptr<SpareHandles> spares_ = std::make_shared<SpareHandles>();
   CURLM* const multi_;
+  bool wants_call_ = false;                              // at once
+  Clock::time_point wanted_ = Clock::time_point::max();  // or at that time
+  Clock::time_point armed_ = Clock::time_point::max();   // when the timer fires
   Timer timer_;
   bool closing_ = false;
   std::unordered_map<CURL*, Entry> active_;

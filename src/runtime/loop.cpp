@@ -163,8 +163,9 @@ void Loop::turn(std::unique_lock<std::mutex>& lock, TimePoint until, Parker* gue
   lock.lock();
 }
 
-bool Loop::is_due() const {
-  if (!posted_.empty()) return true;
+bool Loop::is_due() const { return !posted_.empty() || is_timer_due(); }
+
+bool Loop::is_timer_due() const {
   return !heap_.empty() && heap_.front()->deadline_ <= std::chrono::steady_clock::now();
 }
 

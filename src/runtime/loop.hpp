@@ -113,6 +113,7 @@ class Loop : public std::enable_shared_from_this<Loop> {
   // Sees to it that somebody looks by then.
   void look_at(TimePoint time);
   bool is_due() const;
+  bool is_timer_due() const;
   // The next one whose time has come; there is one.
   std::shared_ptr<Timer::Task> take_due();
   bool needs_host() const;

@@ -19,7 +19,7 @@ void Loop::host(std::unique_lock<std::mutex>& lock) {
   driver_ = Driver::host;
   const bool neglected = is_neglected();
   // What has arrived comes before what is due: it may be what a deadline waits for.
-  if (is_due()) wait(lock, TimePoint::min(), nullptr);
+  if (is_timer_due()) wait(lock, TimePoint::min(), nullptr);
   while (!stopping_ && (needs_host() || is_due() || (neglected && readers_ > 0 && parked_.empty()))) {
     turn(lock, TimePoint::max(), nullptr);
   }
@@ -41,7 +41,7 @@ bool Loop::drive_as_guest(std::unique_lock<std::mutex>& lock, Parker& guest, con
   driver_ = Driver::guest;
   guest_ = std::this_thread::get_id();
   const TimePoint until = deadline.value_or(TimePoint::max());
-  if (is_due()) wait(lock, TimePoint::min(), &guest);
+  if (is_timer_due()) wait(lock, TimePoint::min(), &guest);
   bool woken = guest.take_wake();
   bool in_time = true;
   while (!woken && in_time && !stopping_ && !needs_host()) {

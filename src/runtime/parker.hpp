@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 #include "allm/stream.hpp"
 
@@ -85,6 +86,18 @@ bool spin_until(Ready ready, std::chrono::microseconds time) {
       cpu_relax();
       if (ready()) return true;
     }
+  } while (std::chrono::steady_clock::now() < end);
+  return false;
+}
+
+// The same for longer: lets others run that need the processor.
+template <class Ready>
+bool yield_until(Ready ready, std::chrono::microseconds time) {
+  if (!spinning_helps()) return false;
+  const auto end = std::chrono::steady_clock::now() + time;
+  do {
+    std::this_thread::yield();
+    if (ready()) return true;
   } while (std::chrono::steady_clock::now() < end);
   return false;
 }

@@ -109,9 +109,10 @@ void Pool::run_worker(const std::shared_ptr<Worker>& worker) {
     }
     if (searching_ == 1 && !stopping_) {
       // The only one awake: stay so for a moment, the next call often follows at once.
-      const std::chrono::microseconds patience = quick_gaps_ >= kQuickGaps ? kQuickGap : kSpinTime;
+      const bool patient = quick_gaps_ >= kQuickGaps;
       lock.unlock();
-      spin_until([this] { return queued_.load(std::memory_order_acquire) > 0; }, patience);
+      const auto is_called = [this] { return queued_.load(std::memory_order_acquire) > 0; };
+      if (!spin_until(is_called) && patient) yield_until(is_called, kQuickGap);
       lock.lock();
       if (!queue_.empty()) continue;
     }
