@@ -14,7 +14,8 @@ void give_up(const std::string& problem) {
   std::exit(1);
 }
 
-Engine engine_at(const std::string& url, const std::string& ca_file, std::vector<Tool> tools) {
+Engine engine_at(const std::string& url, const std::string& ca_file, std::vector<Tool> tools,
+                 std::shared_ptr<Runtime> runtime) {
   HttpOptions http;
   http.ca_file = ca_file;
   return Engine({.adapter = openai({.base_url = url,
@@ -23,7 +24,8 @@ Engine engine_at(const std::string& url, const std::string& ca_file, std::vector
                                     .http = std::move(http)}),
                  .model = "gpt-4.1",
                  .tools = std::move(tools),
-                 .retry = RetryPolicy::off()});
+                 .retry = RetryPolicy::off(),
+                 .runtime = std::move(runtime)});
 }
 
 std::vector<BareRequest> requests_of(const std::string& path, std::vector<Tool> tools,
@@ -38,7 +40,7 @@ std::vector<BareRequest> requests_of(const std::string& path, std::vector<Tool> 
         answer(request, reply);
       },
       {.tls = false});
-  use(engine_at(server.url() + path, "", std::move(tools)));
+  use(engine_at(server.url() + path, "", std::move(tools), Runtime::create()));
   return requests;
 }
 

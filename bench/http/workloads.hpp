@@ -16,8 +16,9 @@ void stream_workload(const ServerUrls& urls);
 void tool_loop_workload(const ServerUrls& urls);
 void memory_workload(const ServerUrls& urls);
 
-// An engine that finds its model at `url`.
-Engine engine_at(const std::string& url, const std::string& ca_file, std::vector<Tool> tools = {});
+// An engine that finds its model at `url`. Without a runtime it uses the process's.
+Engine engine_at(const std::string& url, const std::string& ca_file, std::vector<Tool> tools = {},
+                 std::shared_ptr<Runtime> runtime = nullptr);
 
 // The requests that `use` makes with the engine it is given, to be sent without allm. `path` says what is answered;
 // their URLs are to be set.

@@ -1,9 +1,14 @@
 #include "http/client.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <optional>
 #include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -20,6 +25,13 @@ using Clock = std::chrono::steady_clock;
 CURLM* make_multi() {
   static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
   return initialised == CURLE_OK ? curl_multi_init() : nullptr;
+}
+
+// To the server or to a proxy.
+bool may_use_tls(std::string_view url, const HttpRoute& route) {
+  if (!url.starts_with("http://") || !route.proxy.empty()) return true;
+  return std::ranges::any_of(std::array{"http_proxy", "all_proxy", "ALL_PROXY"},
+                             [](const char* name) { return std::getenv(name) != nullptr; });
 }
 
 }  // namespace
@@ -47,9 +59,13 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
 
   const std::shared_ptr<Loop>& loop() const { return loop_; }
   const std::shared_ptr<SpareHandles>& spares() const { return spares_; }
-  void post(std::function<void()> function) { loop_->post(std::make_shared<FunctionTask>(std::move(function))); }
-  void post_lazily(std::function<void()> function) {
-    loop_->post_lazily(std::make_shared<FunctionTask>(std::move(function)));
+  template <class Function>
+  void post(Function function) {
+    loop_->post(function_task(std::move(function)));
+  }
+  template <class Function>
+  void post_lazily(Function function) {
+    loop_->post_lazily(function_task(std::move(function)));
   }
 
   void add(std::shared_ptr<HttpHandle> handle) {
@@ -115,7 +131,8 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     Multi& multi = *static_cast<Multi*>(self);
     if (multi.closing_) return 0;
     if (what == CURL_POLL_REMOVE) {
-      multi.loop_->unwatch(fd);
+      // A connection is used again, as a rule. Of other descriptors curl does not tell when it closes them.
+      multi.connections_.contains(fd) ? multi.loop_->rest(fd) : multi.loop_->unwatch(fd);
       return 0;
     }
     unsigned events = 0;
@@ -123,6 +140,19 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     if (what != CURL_POLL_IN) events |= EPOLLOUT;
     multi.loop_->watch(fd, events, multi);
     return 0;
+  }
+
+  static curl_socket_t on_open(void* self, curlsocktype, curl_sockaddr* address) {
+    const int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    if (fd >= 0) static_cast<Multi*>(self)->connections_.insert(fd);
+    return fd >= 0 ? fd : CURL_SOCKET_BAD;
+  }
+
+  static int on_close(void* self, curl_socket_t fd) {
+    Multi& multi = *static_cast<Multi*>(self);
+    multi.connections_.erase(fd);
+    if (!multi.closing_) multi.loop_->unwatch(fd);
+    return close(fd);
   }
 
   // When curl wants to be called. Not from within this callback, which it forbids.
@@ -169,7 +199,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
   }
   template <class Function>
   Timer arm_at(Clock::time_point time, Function function) {
-    auto task = std::make_shared<FunctionTask>([weak = weak_from_this(), function] {
+    auto task = function_task([weak = weak_from_this(), function] {
       if (const auto alive = weak.lock()) function(*alive);
     });
     loop_->arm(task, time);
@@ -178,6 +208,10 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
 
   void start(const std::shared_ptr<HttpHandle>& handle) {
     handle->start_clock();
+    curl_easy_setopt(handle->easy(), CURLOPT_OPENSOCKETFUNCTION, &Multi::on_open);
+    curl_easy_setopt(handle->easy(), CURLOPT_OPENSOCKETDATA, this);
+    curl_easy_setopt(handle->easy(), CURLOPT_CLOSESOCKETFUNCTION, &Multi::on_close);
+    curl_easy_setopt(handle->easy(), CURLOPT_CLOSESOCKETDATA, this);
     if (handle->easy() == nullptr || curl_multi_add_handle(multi_, handle->easy()) != CURLM_OK) {
       handle->finish(CURLE_OUT_OF_MEMORY);
       return;
@@ -215,7 +249,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
 
   // One timer an exchange, set again only when it has fired: hearing from the server costs nothing.
   void watch_clock(Entry& entry) {
-    auto task = std::make_shared<FunctionTask>([weak = weak_from_this(), easy = entry.handle->easy()] {
+    auto task = function_task([weak = weak_from_this(), easy = entry.handle->easy()] {
       if (const auto alive = weak.lock()) alive->check_clock(easy);
     });
     const auto next = entry.handle->next_check();
@@ -244,6 +278,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
   Timer timer_;
   bool closing_ = false;
   std::unordered_map<CURL*, Entry> active_;
+  std::unordered_set<int> connections_;            // their open sockets
   std::vector<std::shared_ptr<HttpHandle>> held_;  // until another has freed its connection
   Timer held_timer_;
 };
@@ -300,6 +335,7 @@ HttpClient::~HttpClient() = default;
 
 std::unique_ptr<HttpTransfer> HttpClient::start(HttpRequest request, const HttpTimeouts& timeouts,
                                                 const HttpLimits& limits, const HttpRoute& route) {
+  if (may_use_tls(request.url, route)) multi_->loop()->expect_broken_pipes();
   return std::make_unique<Transfer<Multi>>(
       multi_, std::make_shared<HttpHandle>(std::move(request), timeouts, limits, route, multi_->spares()));
 }

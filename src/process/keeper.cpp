@@ -90,7 +90,7 @@ std::string Keeper::start_keeper() {
   }
   line_ = std::move(ours);
   frames_ = {};
-  loop_->post(std::make_shared<FunctionTask>([weak = weak_from_this(), fd = line_.get()] {
+  loop_->post(function_task([weak = weak_from_this(), fd = line_.get()] {
     if (const auto alive = weak.lock()) alive->loop_->watch(fd, EPOLLIN, *alive);
   }));
   return {};

@@ -1,21 +1,27 @@
 // A function as a task of the loop.
 #pragma once
 
-#include <functional>
+#include <memory>
 #include <utility>
 
 #include "runtime/loop.hpp"
 
 namespace allm {
 
-// The function must return quickly and not throw.
+template <class Function>
 class FunctionTask : public Timer::Task {
  public:
-  explicit FunctionTask(std::function<void()> function) : function_(std::move(function)) {}
+  explicit FunctionTask(Function function) : function_(std::move(function)) {}
   void fire() noexcept override { function_(); }
 
  private:
-  std::function<void()> function_;
+  Function function_;
 };
+
+// The function must return quickly and not throw.
+template <class Function>
+std::shared_ptr<Timer::Task> function_task(Function function) {
+  return std::make_shared<FunctionTask<Function>>(std::move(function));
+}
 
 }  // namespace allm

@@ -73,10 +73,14 @@ void Loop::start_thread() {
 }
 
 void Loop::watch(int fd, unsigned events, Watcher& watcher) {
+  const auto [entry, added] = watched_.try_emplace(fd);
+  const bool known = !added;
+  const bool rested = known && entry->second.watcher == nullptr && entry->second.events == events;
+  entry->second = {.watcher = &watcher, .events = events};
+  if (rested) return;
   epoll_event event{};
   event.events = events;
   event.data.fd = fd;
-  const bool known = !watched_.insert_or_assign(fd, &watcher).second;
   if (epoll_ctl(epoll_fd_, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) == 0) return;
   // A descriptor that was closed while it was watched has left the set by itself, and may be another by now.
   epoll_ctl(epoll_fd_, errno == ENOENT ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
@@ -85,6 +89,16 @@ void Loop::watch(int fd, unsigned events, Watcher& watcher) {
 void Loop::unwatch(int fd) {
   if (watched_.erase(fd) == 0) return;
   epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
+}
+
+void Loop::rest(int fd) {
+  const auto entry = watched_.find(fd);
+  if (entry != watched_.end()) entry->second.watcher = nullptr;
+}
+
+void Loop::expect_broken_pipes() {
+  const std::lock_guard lock(mutex_);
+  broken_pipes_ = true;
 }
 
 bool Loop::cancel(Timer::Task& task) {
@@ -146,7 +160,12 @@ void Loop::wait(std::unique_lock<std::mutex>& lock, TimePoint until, Parker* gue
       std::uint64_t value = 0;
       [[maybe_unused]] const ssize_t got = read(event_fd_, &value, sizeof value);
     } else if (const auto watched = watched_.find(event.data.fd); watched != watched_.end()) {
-      watched->second->ready(event.data.fd, event.events);
+      Watcher* const watcher = watched->second.watcher;
+      if (watcher != nullptr) {
+        watcher->ready(event.data.fd, event.events);
+      } else {
+        unwatch(event.data.fd);  // or it would be reported again and again
+      }
     }
   }
   lock.lock();

@@ -74,6 +74,11 @@ class Loop : public std::enable_shared_from_this<Loop> {
   // errors and hang-ups. A second call for the same descriptor replaces the first.
   void watch(int fd, unsigned events, Watcher& watcher);
   void unwatch(int fd);
+  // Nobody is told any more until the next watch(), which is then cheaper than after unwatch(). For a descriptor that
+  // stays open; unwatch() it before it is closed.
+  void rest(int fd);
+  // From now on what watchers do may raise SIGPIPE: it is kept from threads that drive.
+  void expect_broken_pipes();
 
   // Waits until `guest`, the calling thread's, is woken; false if the deadline came first. Drives the loop meanwhile,
   // unless the host has to. May return early, as if woken.
@@ -146,7 +151,12 @@ class Loop : public std::enable_shared_from_this<Loop> {
   bool stopping_ = false;
   int epoll_fd_ = -1;
   int event_fd_ = -1;
-  std::unordered_map<int, Watcher*> watched_;  // of who drives
+  struct Watched {
+    Watcher* watcher = nullptr;  // null while it rests
+    unsigned events = 0;
+  };
+  std::unordered_map<int, Watched> watched_;  // of who drives
+  bool broken_pipes_ = false;
   std::thread thread_;
 };
 

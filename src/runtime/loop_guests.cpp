@@ -1,5 +1,6 @@
 // Who drives the loop.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "runtime/loop.hpp"
@@ -37,14 +38,17 @@ bool Loop::serve(Parker& guest, const std::optional<TimePoint>& deadline) {
 }
 
 bool Loop::drive_as_guest(std::unique_lock<std::mutex>& lock, Parker& guest, const std::optional<TimePoint>& deadline) {
-  const NoBrokenPipes guard;
+  std::optional<NoBrokenPipes> guard;
   driver_ = Driver::guest;
   guest_ = std::this_thread::get_id();
   const TimePoint until = deadline.value_or(TimePoint::max());
+  if (broken_pipes_) guard.emplace();
   if (is_timer_due()) wait(lock, TimePoint::min(), &guest);
   bool woken = guest.take_wake();
   bool in_time = true;
   while (!woken && in_time && !stopping_ && !needs_host()) {
+    // Each time: what is taken below may be the first that needs it.
+    if (broken_pipes_ && !guard) guard.emplace();
     turn(lock, until, &guest);
     woken = guest.take_wake();
     in_time = !deadline || Clock::now() < until;

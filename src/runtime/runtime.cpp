@@ -45,13 +45,13 @@ RuntimeStats Runtime::stats() const { return impl_->pool->stats(); }
 const RuntimeOptions& Runtime::options() const { return impl_->options; }
 
 Timer Runtime::after(std::chrono::nanoseconds delay, std::function<void()> callback) {
-  auto task = std::make_shared<FunctionTask>(std::move(callback));
+  auto task = function_task(std::move(callback));
   impl_->loop->arm(task, deadline_after(delay));
   return Timer(std::move(task));
 }
 
 void Runtime::post_after(std::chrono::nanoseconds delay, std::function<void()> callback) {
-  impl_->loop->arm(std::make_shared<FunctionTask>(std::move(callback)), deadline_after(delay));
+  impl_->loop->arm(function_task(std::move(callback)), deadline_after(delay));
 }
 
 }  // namespace allm

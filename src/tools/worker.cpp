@@ -50,7 +50,7 @@ bool WorkerPool::Worker::give(const std::shared_ptr<WorkerCall>& call) {
   }
   if (!watched_ || wait_to_send) {
     watched_ = true;
-    loop_->post(std::make_shared<FunctionTask>([self = shared_from_this()] { self->watch(); }));
+    loop_->post(function_task([self = shared_from_this()] { self->watch(); }));
   }
   return true;
 }
@@ -173,7 +173,7 @@ void WorkerPool::Worker::line_closed() {
     line_.reset();
   }
   // Its end is told by the keeper; unless it only closed the line, and then nothing can come of it.
-  auto task = std::make_shared<FunctionTask>([weak = weak_from_this()] {
+  auto task = function_task([weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->dismiss();
   });
   patience_ = Timer(task);

@@ -182,7 +182,7 @@ void WorkerPool::run_queued() {
 void WorkerPool::arm_retirement() {
   if (retirement_armed_) return;
   retirement_armed_ = true;
-  auto task = std::make_shared<FunctionTask>([weak = weak_from_this()] {
+  auto task = function_task([weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->retire_idle();
   });
   retirement_ = Timer(task);

@@ -86,13 +86,16 @@ void add_settings(const AdapterCall& call, const OpenAiQuirks& quirks, const Mod
 Result<std::string> chat_body(const AdapterCall& call, const OpenAiCodecOptions& options,
                               std::span<const SendableImage> images, bool stream_options) {
   const ModelFamily family = family_of(model_of(call));
+  constexpr std::size_t kUsualMembers = 8;
+  static const Json kIncludeUsage = {{"include_usage", true}};
   Json body = Json::object();
+  body.get_ref<Json::object_t&>().reserve(kUsualMembers);
   if (!model_of(call).empty()) body["model"] = model_of(call);
   body["messages"] = ChatWriter::later();
   add_tools(call.request, options.quirks, body);
   add_settings(call, options.quirks, family, body);
   body["stream"] = true;
-  if (options.quirks.stream_usage) body["stream_options"] = {{"include_usage", true}};
+  if (options.quirks.stream_usage) body["stream_options"] = kIncludeUsage;
   add_raw_options(call, options.quirks, family, {}, body);
   if (!stream_options) body.erase("stream_options");
   ChatWriter writer(options, images);

@@ -15,7 +15,11 @@ using openai_wire::Endpoint;
 
 class OpenAiCodec final : public Codec {
  public:
-  explicit OpenAiCodec(OpenAiCodecOptions options) : options_(std::move(options)) {}
+  explicit OpenAiCodec(OpenAiCodecOptions options)
+      : options_(std::move(options)),
+        chat_url_(openai_wire::url_of(options_.base_url, "/chat/completions")),
+        responses_url_(openai_wire::url_of(options_.base_url, "/responses")),
+        headers_(headers()) {}
 
   std::string_view provider() const override { return options_.provider; }
 
@@ -34,9 +38,7 @@ class OpenAiCodec final : public Codec {
                                    ? openai_wire::responses_body(call, options_, *images, !refuses_stream_options_)
                                    : openai_wire::chat_body(call, options_, *images, !refuses_stream_options_);
     if (!body) return std::unexpected(body.error());
-    return HttpRequest{.url = openai_wire::url_of(options_.base_url, responses ? "/responses" : "/chat/completions"),
-                       .headers = headers(),
-                       .body = *std::move(body)};
+    return HttpRequest{.url = responses ? responses_url_ : chat_url_, .headers = headers_, .body = *std::move(body)};
   }
 
   HttpHeader key_header(std::string_view key) const override {
@@ -73,7 +75,10 @@ class OpenAiCodec final : public Codec {
     return headers;
   }
 
-  OpenAiCodecOptions options_;
+  const OpenAiCodecOptions options_;
+  const std::string chat_url_;
+  const std::string responses_url_;
+  const HttpHeaders headers_;
   mutable std::atomic<bool> refuses_stream_options_ = false;
 };
 
