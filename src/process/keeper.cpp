@@ -99,16 +99,36 @@ std::string Keeper::start_keeper() {
 std::expected<std::uint64_t, std::string> Keeper::start(JobRequest request, const std::vector<int>& fds,
                                                         std::shared_ptr<JobListener> listener) {
   const std::lock_guard lock(mutex_);
-  if (std::string problem = start_keeper(); !problem.empty()) return std::unexpected(std::move(problem));
   request.id = ++last_id_;
   const auto text = write_json(to_message(request));
   if (!text) return std::unexpected(text.error().message());
-  listeners_.emplace(request.id, std::move(listener));
-  if (!send_all(line_.get(), make_frame(*text), fds)) {
-    listeners_.erase(request.id);
-    return std::unexpected("the keeper process has gone");
+  // Nobody may have noticed that the last one died; then another one takes the job.
+  constexpr int kTries = 2;
+  for (int i = 0; i < kTries; ++i) {
+    if (std::string problem = start_keeper(); !problem.empty()) return std::unexpected(std::move(problem));
+    if (send_all(line_.get(), make_frame(*text), fds)) {
+      listeners_.emplace(request.id, std::move(listener));
+      return request.id;
+    }
+    loop_->post(function_task([ended = lose_keeper()] { tell(ended); }));
   }
-  return request.id;
+  return std::unexpected("the keeper process has gone");
+}
+
+Keeper::Ended Keeper::lose_keeper() {
+  Ended ended;
+  for (auto& [id, listener] : std::exchange(listeners_, {})) {
+    ended.emplace_back(std::move(listener), JobEnd{.id = id, .signal = SIGKILL});
+  }
+  stopping_.clear();
+  watch_stopping();
+  line_.reset();
+  waitpid(std::exchange(pid_, 0), nullptr, 0);
+  return ended;
+}
+
+void Keeper::tell(const Ended& ended) {
+  for (const auto& [listener, end] : ended) listener->job_ended(end);
 }
 
 void Keeper::stop(std::uint64_t job, std::chrono::milliseconds grace) {
@@ -130,19 +150,15 @@ void Keeper::watch_stopping() {
 }
 
 void Keeper::ready(int fd, unsigned /*events*/) noexcept {
-  std::vector<std::pair<std::shared_ptr<JobListener>, JobEnd>> ended;
+  Ended ended;
   {
     const std::lock_guard lock(mutex_);
+    if (fd != line_.get()) return;  // of one that was lost meanwhile
     std::array<char, 65536> buffer{};
     const ssize_t got = recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
       loop_->unwatch(fd);
-      for (auto& [id, listener] : std::exchange(listeners_, {})) {
-        ended.emplace_back(std::move(listener), JobEnd{.id = id, .signal = SIGKILL});
-      }
-      stopping_.clear();
-      line_.reset();
-      waitpid(std::exchange(pid_, 0), nullptr, 0);
+      ended = lose_keeper();
     } else if (got > 0) {
       frames_.feed({buffer.data(), static_cast<std::size_t>(got)});
       while (const auto frame = frames_.next(kMaxReportBytes)) {
@@ -158,7 +174,7 @@ void Keeper::ready(int fd, unsigned /*events*/) noexcept {
     }
     watch_stopping();
   }
-  for (const auto& [listener, end] : ended) listener->job_ended(end);
+  tell(ended);
 }
 
 }  // namespace allm

@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <sys/types.h>
+#include <utility>
 #include <vector>
 
 #include "process/fd.hpp"
@@ -54,6 +55,10 @@ class Keeper : public Watcher, public std::enable_shared_from_this<Keeper> {
   // With the lock held. Why there is none, if there is none.
   std::string start_keeper();
   void watch_stopping();
+  using Ended = std::vector<std::pair<std::shared_ptr<JobListener>, JobEnd>>;
+  // It is gone, and its jobs with it: who has to be told, without the lock.
+  Ended lose_keeper();
+  static void tell(const Ended& ended);
 
   const std::shared_ptr<Loop> loop_;
   std::mutex mutex_;

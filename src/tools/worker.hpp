@@ -38,7 +38,10 @@ class WorkerPool::Worker : public Watcher, public JobListener, public std::enabl
   void job_ended(const JobEnd& end) noexcept override;
 
   std::atomic<std::uint64_t> job = 0;
-  std::chrono::steady_clock::time_point idle_since;  // the pool's
+  // The pool's, under its lock.
+  std::chrono::steady_clock::time_point idle_since;
+  bool is_launched = false;
+  bool has_answered_early = false;  // before it was launched: it is not idle until then
 
  private:
   void watch();

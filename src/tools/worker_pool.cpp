@@ -116,7 +116,7 @@ std::shared_ptr<WorkerPool::Worker> WorkerPool::launch(const ToolLimits& limits,
   std::array<int, 2> ends{-1, -1};
   const bool has_line = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0;
   if (!has_line) problem = errno_text(errno);
-  const Fd theirs(ends[1]);
+  Fd theirs(ends[1]);
   auto worker = std::make_shared<Worker>(shared_from_this(), Fd(ends[0]), limits);
   {
     const std::lock_guard lock(mutex_);
@@ -133,7 +133,19 @@ std::shared_ptr<WorkerPool::Worker> WorkerPool::launch(const ToolLimits& limits,
     return nullptr;
   }
   worker->job = *job;
+  theirs.reset();
+  launched(worker);
   return worker;
+}
+
+void WorkerPool::launched(const std::shared_ptr<Worker>& worker) {
+  bool has_answered = false;
+  {
+    const std::lock_guard lock(mutex_);
+    worker->is_launched = true;
+    has_answered = worker->has_answered_early;
+  }
+  if (has_answered) released(worker);
 }
 
 void WorkerPool::stop(const std::shared_ptr<WorkerCall>& call) {
@@ -147,6 +159,13 @@ void WorkerPool::stop(const std::shared_ptr<WorkerCall>& call) {
 }
 
 void WorkerPool::released(const std::shared_ptr<Worker>& worker) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!worker->is_launched) {
+      worker->has_answered_early = true;
+      return;
+    }
+  }
   if (!worker->is_reusable()) return worker->dismiss();
   {
     const std::lock_guard lock(mutex_);

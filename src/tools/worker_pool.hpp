@@ -68,6 +68,8 @@ class WorkerPool : public std::enable_shared_from_this<WorkerPool> {
   // A new one, with its first call if there is one; null and `problem` if there is none.
   std::shared_ptr<Worker> launch(const ToolLimits& limits, const std::shared_ptr<WorkerCall>& call,
                                  std::string& problem);
+  // From now on its death can be seen by its line, since nobody else has the other end.
+  void launched(const std::shared_ptr<Worker>& worker);
   // Sends it; false if the worker is not there any more.
   bool give(const std::shared_ptr<Worker>& worker, const std::shared_ptr<WorkerCall>& call);
   void watch_stop(const std::shared_ptr<WorkerCall>& call);

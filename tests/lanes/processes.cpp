@@ -76,7 +76,15 @@ std::vector<pid_t> descendants(pid_t ancestor) {
 
 bool has_ended(pid_t pid) {
   const char state = facts_of(pid).state;
-  return state == 'X' || state == 'Z';
+  if (state != 'Z') return state == 'X';
+  // The first thread may be gone while others still hold what the process has.
+  std::error_code gone;
+  int threads = 0;
+  for (fs::directory_iterator at(folder(pid) / "task", gone); !gone && at != fs::directory_iterator();
+       at.increment(gone)) {
+    ++threads;
+  }
+  return gone || threads <= 1;
 }
 
 bool only_idle_processes_left() {

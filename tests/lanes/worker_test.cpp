@@ -229,6 +229,18 @@ TEST(WorkerLane, AKeeperThatIsKilledTakesItsJobsWithItAndIsReplaced) {
   EXPECT_TRUE(called(known("describe"), Json::object(), {}, engine).contains("pid"));
 }
 
+TEST(WorkerLane, AKeeperThatDiesWhileNobodyWaitsCostsNoCall) {
+  const std::set<pid_t> before = processes_named("allm-keeper");
+  const Engine engine({.runtime = Runtime::create()});
+  const Json first = called(known("describe"), Json::object(), {}, engine)["pid"];
+  for (const pid_t pid : processes_named("allm-keeper")) {
+    if (!before.contains(pid)) kill(pid, SIGKILL);
+  }
+  eventually([&] { return has_ended(first.get<pid_t>()); }, "the end of the worker");
+  const Json second = called(known("describe"), Json::object(), {}, engine);
+  EXPECT_TRUE(second.contains("pid")) << second;
+}
+
 TEST(WorkerLane, TheErrorOutputOfACrashIsTold) {
   const Json answer = called(worker_tool("terminates_from_another_thread"));
   EXPECT_NE(answer["error"].get<std::string>().find("terminate"), std::string::npos) << answer;
