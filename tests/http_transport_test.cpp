@@ -68,6 +68,16 @@ TEST(HttpTransport, UsesItsConnectionAgain) {
   EXPECT_EQ(server.connections(), 1U);
 }
 
+TEST(HttpTransport, AConnectionThatTheServerClosesMeanwhileIsReplaced) {
+  const HttpServer server([](const ServedRequest&, Reply& reply) {
+    say_hello(reply);
+    reply.cut();
+  });
+  const Engine engine = engine_at(server);
+  for (int i = 0; i < 10; ++i) expect_hello(ask(engine));
+  EXPECT_EQ(server.requests(), 10U);
+}
+
 // Handles are kept between exchanges; what one call set must not reach another.
 TEST(HttpTransport, NothingOfOneExchangeReachesTheNext) {
   Kept<ServedRequest> seen;

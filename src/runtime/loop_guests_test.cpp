@@ -1,7 +1,9 @@
 // Who drives the loop: a thread that waits for it, or its own.
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,6 +15,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/function_task.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/parker.hpp"
 #include "runtime/test_waits.hpp"
@@ -23,15 +26,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using testing::Counter;
 using testing::Gate;
-
-class Callback : public Timer::Task {
- public:
-  explicit Callback(std::function<void()> function) : function_(std::move(function)) {}
-  void fire() noexcept override { function_(); }
-
- private:
-  std::function<void()> function_;
-};
 
 // A pipe whose bytes are taken by whoever drives.
 class Pipe : public Watcher {
@@ -81,10 +75,10 @@ class LoopGuestsTest : public ::testing::Test {
     started.wait();
   }
   ~LoopGuestsTest() override { loop_->stop(); }
-  void post(std::function<void()> function) { loop_->post(std::make_shared<Callback>(std::move(function))); }
+  void post(std::function<void()> function) { loop_->post(function_task(std::move(function))); }
   // Watched from the moment on at which somebody drives.
   void watch(Pipe& pipe) {
-    loop_->post_lazily(std::make_shared<Callback>([this, &pipe] { loop_->watch(pipe.fd(), EPOLLIN, pipe); }));
+    loop_->post_lazily(function_task([this, &pipe] { loop_->watch(pipe.fd(), EPOLLIN, pipe); }));
   }
   void serve_until(const std::function<bool()>& done) {
     while (!done()) loop_->serve(*parker_, std::nullopt);
@@ -143,7 +137,7 @@ TEST_F(LoopGuestsTest, TimersFireWhileTheGuestIsAway) {
   parker_->wake();
   EXPECT_TRUE(loop_->serve(*parker_, std::nullopt));
   Gate fired;
-  loop_->arm(std::make_shared<Callback>([&] { fired.open(); }), Clock::now() + std::chrono::milliseconds(1));
+  loop_->arm(function_task([&] { fired.open(); }), Clock::now() + std::chrono::milliseconds(1));
   fired.wait();
 }
 
@@ -208,10 +202,70 @@ TEST_F(LoopGuestsTest, ManyThreadsServeAndAreServed) {
   }
 }
 
+TEST_F(LoopGuestsTest, WhatRestsIsNotToldOfAndCanBeWatchedAgain) {
+  const Loop::Reader reader(loop_, false);
+  Counter taken;
+  Counter others;
+  Pipe pipe([&] { taken.add(); });
+  Pipe other([&] { others.add(); });
+  watch(pipe);
+  watch(other);
+  pipe.put();
+  taken.wait_for(1);
+  // Nothing comes while it rests.
+  post([&] { loop_->rest(pipe.fd()); });
+  watch(pipe);
+  pipe.put();
+  taken.wait_for(2);
+  // Something comes: what comes after it elsewhere is still told of, and it is there when somebody wants it.
+  Gate rests;
+  post([&] {
+    loop_->rest(pipe.fd());
+    rests.open();
+  });
+  rests.wait();
+  pipe.put();
+  for (std::size_t i = 1; i <= 3; ++i) {
+    other.put();
+    others.wait_for(i);
+  }
+  EXPECT_EQ(taken.value(), 2U);
+  watch(pipe);
+  taken.wait_for(3);
+  Gate unwatched;
+  post([&] {
+    loop_->unwatch(pipe.fd());
+    loop_->unwatch(other.fd());
+    unwatched.open();
+  });
+  unwatched.wait();
+}
+
+TEST_F(LoopGuestsTest, ABrokenPipeDoesNotReachTheGuest) {
+  const Loop::Reader reader(loop_, true);
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  close(ends[0]);
+  loop_->expect_broken_pipes();
+  bool broken = false;
+  loop_->post_lazily(function_task([&] {
+    broken = write(ends[1], "x", 1) < 0 && errno == EPIPE;
+    parker_->wake();
+  }));
+  serve_until([&] { return broken; });
+  sigset_t blocked;
+  sigset_t pending;
+  pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+  sigpending(&pending);
+  EXPECT_EQ(sigismember(&blocked, SIGPIPE), 0);
+  EXPECT_EQ(sigismember(&pending, SIGPIPE), 0);
+  close(ends[1]);
+}
+
 TEST_F(LoopGuestsTest, StoppingWaitsForTheGuestToLeave) {
   const Loop::Reader reader(loop_, true);
   Gate driving;
-  loop_->post_lazily(std::make_shared<Callback>([&] { driving.open(); }));
+  loop_->post_lazily(function_task([&] { driving.open(); }));
   std::jthread guest([&] { loop_->serve(*parker_, std::nullopt); });
   driving.wait();
   loop_->stop();

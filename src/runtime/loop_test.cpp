@@ -18,6 +18,7 @@
 
 #include "runtime/alarm.hpp"
 #include "runtime/deadline.hpp"
+#include "runtime/function_task.hpp"
 #include "runtime/test_waits.hpp"
 
 namespace allm {
@@ -29,21 +30,12 @@ using std::chrono::milliseconds;
 using testing::Counter;
 using testing::Gate;
 
-class Callback : public Timer::Task {
- public:
-  explicit Callback(std::function<void()> function) : function_(std::move(function)) {}
-  void fire() noexcept override { function_(); }
-
- private:
-  std::function<void()> function_;
-};
-
 // A loop that is stopped at the end, as a runtime would.
 class LoopTest : public ::testing::Test {
  protected:
   ~LoopTest() override { loop_->stop(); }
-  std::shared_ptr<Callback> arm(Clock::time_point deadline, std::function<void()> function) {
-    auto task = std::make_shared<Callback>(std::move(function));
+  std::shared_ptr<Timer::Task> arm(Clock::time_point deadline, std::function<void()> function) {
+    auto task = function_task(std::move(function));
     loop_->arm(task, deadline);
     return task;
   }
@@ -100,7 +92,7 @@ TEST_F(LoopTest, ACallbackCanCancelWhatIsDueAfterIt) {
   Gate go;
   // Keeps the loop busy until both others are due.
   arm(past, [&] { go.wait(); });
-  std::shared_ptr<Callback> second;
+  std::shared_ptr<Timer::Task> second;
   arm(past + milliseconds(1), [&] { EXPECT_TRUE(loop_->cancel(*second)); });
   second = arm(past + milliseconds(2), [&] { second_fired = true; });
   arm(past + milliseconds(3), [&] { done.open(); });
@@ -111,7 +103,7 @@ TEST_F(LoopTest, ACallbackCanCancelWhatIsDueAfterIt) {
 
 TEST_F(LoopTest, ACallbackCanArmAnother) {
   Gate second;
-  std::shared_ptr<Callback> inner;
+  std::shared_ptr<Timer::Task> inner;
   arm(Clock::now(), [&] { inner = arm(Clock::now(), [&] { second.open(); }); });
   second.wait();
 }
@@ -151,7 +143,7 @@ TEST_F(LoopTest, ManyThreadsArmAndCancel) {
 TEST_F(LoopTest, StoppedFiresNothingMoreAndForgetsItsTasks) {
   std::atomic<bool> fired = false;
   auto task = arm(Clock::now() + hours(1), [&] { fired = true; });
-  const std::weak_ptr<Callback> watch = task;
+  const std::weak_ptr<Timer::Task> watch = task;
   loop_->stop();
   EXPECT_FALSE(loop_->cancel(*task));
   task.reset();
@@ -175,9 +167,9 @@ TEST_F(LoopTest, PostsAreRunInTheirOrder) {
   Gate go;
   std::vector<int> order;
   Counter ran;
-  loop_->post(std::make_shared<Callback>([&] { go.wait(); }));
+  loop_->post(function_task([&] { go.wait(); }));
   for (int i = 0; i < kPosts; ++i) {
-    loop_->post(std::make_shared<Callback>([&, i] {
+    loop_->post(function_task([&, i] {
       order.push_back(i);
       ran.add();
     }));
@@ -190,13 +182,13 @@ TEST_F(LoopTest, PostsAreRunInTheirOrder) {
 TEST_F(LoopTest, StoppedForgetsWhatWasPosted) {
   bool late = false;
   Gate stopping;
-  loop_->post(std::make_shared<Callback>([&] { stopping.wait(); }));
+  loop_->post(function_task([&] { stopping.wait(); }));
   std::thread stopper([&] { loop_->stop(); });
   testing::eventually(
       [&] {
         // Refused once the loop is stopping.
-        auto task = std::make_shared<Callback>([&] { late = true; });
-        const std::weak_ptr<Callback> waits = task;
+        auto task = function_task([&] { late = true; });
+        const std::weak_ptr<Timer::Task> waits = task;
         loop_->post(std::move(task));
         return waits.expired();
       },
