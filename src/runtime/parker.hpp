@@ -97,7 +97,10 @@ bool yield_until(Ready ready, std::chrono::microseconds time) {
   const auto end = std::chrono::steady_clock::now() + time;
   do {
     std::this_thread::yield();
-    if (ready()) return true;
+    for (int i = 0; i < 64; ++i) {
+      cpu_relax();
+      if (ready()) return true;
+    }
   } while (std::chrono::steady_clock::now() < end);
   return false;
 }

@@ -14,9 +14,9 @@ namespace {
 // What a task may take to count as short, and how long a submitter waits for a thread that runs one.
 constexpr std::chrono::microseconds kShortTask{5};
 constexpr std::chrono::microseconds kPatience{6};
-// While the pool has been without work for no longer than this, so many times in a row, a thread spins as long before
-// it sleeps: a loop with a server that answers at once, as a local one may, is faster by a third. Beyond it sleeping
-// costs little in comparison, and spinning much.
+// While the pool was without work for no longer than this, so many times in a row, a thread stays awake for as long: a
+// loop with a model that answers at once, as a small local one may, is faster by a third. Beyond it sleeping costs
+// little in comparison, and staying awake much.
 constexpr std::chrono::microseconds kQuickGap{1'000};
 constexpr int kQuickGaps = 4;
 

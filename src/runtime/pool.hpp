@@ -2,9 +2,10 @@
 //
 // A task never waits behind a handler that blocks: whenever tasks are queued, some thread that is
 // not running one is on its way to them. That thread spins for a moment before it sleeps, and there
-// is at most one such spinner, so short handlers cost no wake-ups and idle pools no CPU. While tasks
-// prove to be short, whoever submits one gives a running thread a few microseconds to come back for
-// it before another is woken: waking costs more than that.
+// is at most one such spinner, so short handlers cost no wake-ups and idle pools no CPU. While tasks follow one another
+// within a millisecond it stays awake for as long, and yields to whoever else needs the processor. While tasks prove to
+// be short, whoever submits one gives a running thread a few microseconds to come back for it before another is woken:
+// waking costs more than that.
 #pragma once
 
 #include <atomic>

@@ -33,6 +33,14 @@ bool ChatWriter::body(const Json& members, const MessageList& messages, const st
   return true;
 }
 
+std::string ChatWriter::take() {
+  std::string text = sink_.take();
+  // It is kept as long as the answer takes.
+  constexpr std::size_t kNegligible = 512;
+  if (text.capacity() - text.size() > kNegligible) text.shrink_to_fit();
+  return text;
+}
+
 bool ChatWriter::messages(const MessageList& messages) {
   sink_.begin_array();
   for (std::size_t i = 0; i < messages.size(); ++i) {

@@ -28,7 +28,7 @@ class ChatWriter {
   // A body, in the order of its members. `messages` and `tools` are written from these where their value is later().
   bool body(const Json& members, const MessageList& messages, const std::vector<Tool>& tools);
   Error error() const { return error_ ? *error_ : failure_.error(); }
-  std::string take() { return sink_.take(); }
+  std::string take();
 
   // A value that no JSON text has: it stands for what is written from elsewhere.
   static Json later() { return Json(Json::value_t::discarded); }
