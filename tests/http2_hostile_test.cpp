@@ -1,0 +1,207 @@
+// A server that breaks the rules behind HTTP/2: the streams of a connection share it, and one must not harm another.
+#include <chrono>
+#include <cstddef>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/chat_server.hpp"
+#include "tests/http2_front.hpp"
+
+namespace allm {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::ask;
+using testing::chat_key;
+using testing::error_of;
+using testing::expect_hello;
+using testing::Gate;
+using testing::hello;
+using testing::HttpServer;
+using testing::kStream;
+using testing::Reply;
+using testing::say_hello;
+using testing::ServedRequest;
+
+// Answers the next request so, and all others with "Hello wörld".
+class Http2Hostile : public ::testing::Test {
+ protected:
+  void misbehave_once(HttpServer::Handler handler) {
+    const std::lock_guard lock(mutex_);
+    next_ = std::move(handler);
+  }
+
+  Engine engine(HttpOptions http = {}, RetryPolicy retry = RetryPolicy::off()) {
+    http.ca_file = server_.ca_file();
+    return Engine({.adapter = openai({.base_url = front_.url() + "/v1",
+                                      .endpoint = OpenAiOptions::Endpoint::chat,
+                                      .api_key = chat_key(),
+                                      .http = std::move(http)}),
+                   .model = "gpt-4.1",
+                   .retry = std::move(retry),
+                   .telemetry = testing::noting_telemetry()});
+  }
+
+  const HttpServer server_{[this](const ServedRequest& request, Reply& reply) {
+                             HttpServer::Handler handler;
+                             {
+                               const std::lock_guard lock(mutex_);
+                               handler = std::exchange(next_, nullptr);
+                             }
+                             handler ? handler(request, reply) : say_hello(reply);
+                           },
+                           {.tls = false}};
+  const testing::Http2Front front_{server_};
+
+ private:
+  std::mutex mutex_;
+  HttpServer::Handler next_;
+};
+
+TEST_F(Http2Hostile, EveryMisbehaviourHasItsError) {
+  struct Case {
+    const char* name;
+    HttpServer::Handler handler;
+    const char* reason;
+  };
+  const std::vector<Case> cases = {
+      {"bad key",
+       [](const ServedRequest&, Reply& reply) {
+         reply.send(401, "application/json",
+                    std::string(R"({"error":{"message":"Incorrect API key provided: )") + chat_key() + R"("}})");
+       },
+       "authentication_failed"},
+      {"too many requests",
+       [](const ServedRequest&, Reply& reply) {
+         reply.send(429, "application/json", R"({"error":{"message":"slow down"}})", {{"Retry-After", "1"}});
+       },
+       "rate_limited"},
+      {"HTML", [](const ServedRequest&, Reply& reply) { reply.send(200, "text/html", "<html>hello</html>"); },
+       "malformed_response"},
+      {"redirect",
+       [](const ServedRequest&, Reply& reply) {
+         reply.send(302, "text/plain", "", {{"Location", "https://elsewhere.test/"}});
+       },
+       "invalid_request"},
+      {"garbled UTF-8",
+       [](const ServedRequest&, Reply& reply) {
+         testing::send_stream(reply, "data: {\"choices\":[{\"delta\":{\"content\":\"\xff\xfe\"}}]}\n\n");
+       },
+       "malformed_event"},
+      // The proxy answers for such a server.
+      {"no HTTP", [](const ServedRequest&, Reply& reply) { reply.write("hello\r\n\r\n"), reply.cut(); },
+       "provider_unavailable"},
+      {"endless headers",
+       [](const ServedRequest&, Reply& reply) {
+         reply.write("HTTP/1.1 200 OK\r\n");
+         while (!reply.gone()) reply.write("X-More: " + std::string(1000, 'x') + "\r\n");
+       },
+       "provider_unavailable"},
+      {"empty answer", [](const ServedRequest&, Reply& reply) { reply.send(200, kStream, ""); }, "network_error"},
+  };
+  const Engine asking = engine();
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.name);
+    misbehave_once(one.handler);
+    const Error error = error_of(ask(asking));
+    EXPECT_EQ(error.reason(), one.reason) << error.message();
+    expect_hello(ask(asking));
+  }
+}
+
+TEST_F(Http2Hostile, ACutAtAnyByteIsAnErrorOrTheAnswer) {
+  const Engine asking = engine();
+  for (std::size_t cut = 0; cut <= hello().size(); ++cut) {
+    misbehave_once([cut](const ServedRequest&, Reply& reply) {
+      reply.begin(200, kStream);
+      reply.chunk(std::string_view(hello()).substr(0, cut));
+      reply.cut();
+    });
+    const Result<Response> response = ask(asking);
+    if (response && !response->error) {
+      EXPECT_EQ(response->text(), "Hello wörld") << cut;
+    } else {
+      // Before it has sent anything on the proxy answers for the server, and it may throw away what it has not sent
+      // yet.
+      const std::string reason(error_of(response).reason());
+      EXPECT_TRUE(reason == "network_error" || reason == "provider_unavailable") << cut << ": " << reason;
+    }
+  }
+  expect_hello(ask(asking));
+}
+
+TEST_F(Http2Hostile, SilenceIsATimeoutOfItsStreamAlone) {
+  const Engine impatient = engine({.first_byte_timeout = milliseconds(200), .stream_timeout = milliseconds(200)});
+  const Engine patient = engine();
+  for (const bool begun : {false, true}) {
+    Gate silent;
+    Gate over;
+    misbehave_once([&](const ServedRequest&, Reply& reply) {
+      if (begun) {
+        reply.begin(200, kStream);
+        reply.chunk(std::string_view(hello()).substr(0, 100));
+      }
+      silent.open();
+      over.wait();
+      reply.cut();
+    });
+    EventStream stalled = stream_generate(impatient, {.messages = {user("hi")}});
+    EXPECT_TRUE(stalled.try_next().is_pending());
+    silent.wait();
+    expect_hello(ask(patient));
+    std::vector<Event> events;
+    while (auto event = stalled.next()) events.push_back(*std::move(event));
+    ASSERT_FALSE(events.empty());
+    const auto* failed = events.back().get_if<ErrorEvent>();
+    ASSERT_NE(failed, nullptr) << begun;
+    EXPECT_EQ(failed->error.reason(), "timeout") << failed->error.message();
+    over.open();
+    expect_hello(ask(impatient));
+  }
+}
+
+TEST_F(Http2Hostile, ADroppedStreamLeavesItsSiblingAlone) {
+  const Engine asking = engine();
+  Gate begun;
+  Gate over;
+  misbehave_once([&](const ServedRequest&, Reply& reply) {
+    reply.begin(200, kStream);
+    reply.chunk(std::string_view(hello()).substr(0, 250));
+    begun.open();
+    over.wait();
+    reply.cut();
+  });
+  {
+    EventStream dropped = stream_generate(asking, {.messages = {user("hi")}});
+    EXPECT_TRUE(dropped.next().has_value());
+    begun.wait();
+    expect_hello(ask(asking));
+  }
+  expect_hello(ask(asking));
+  over.open();
+}
+
+TEST_F(Http2Hostile, AnEventWithoutEndIsCutOff) {
+  const Engine asking = engine({.max_event_bytes = std::size_t{1} << 20U});
+  misbehave_once([](const ServedRequest&, Reply& reply) {
+    reply.begin(200, kStream);
+    const std::string piece(std::size_t{1} << 18U, 'x');
+    reply.chunk("data: ");
+    for (int i = 0; i < 1024 && !reply.gone(); ++i) reply.chunk(piece);
+  });
+  EXPECT_EQ(error_of(ask(asking)).reason(), "malformed_event");
+  expect_hello(ask(asking));
+}
+
+TEST_F(Http2Hostile, ServerErrorsAreTriedAgain) {
+  misbehave_once([](const ServedRequest&, Reply& reply) { reply.send(500, "text/plain", "no"); });
+  expect_hello(ask(engine({}, testing::quick_retries())));
+}
+
+}  // namespace
+}  // namespace allm
