@@ -75,7 +75,7 @@ TEST(HttpTransport, AConnectionThatTheServerClosesMeanwhileIsReplaced) {
   });
   const Engine engine = engine_at(server);
   for (int i = 0; i < 10; ++i) expect_hello(ask(engine));
-  EXPECT_EQ(server.requests(), 10U);
+  EXPECT_EQ(server.connections(), 10U);
 }
 
 // Handles are kept between exchanges; what one call set must not reach another.
