@@ -13,6 +13,7 @@
 
 #include "data/base64.hpp"
 #include "tests/chat_server.hpp"
+#include "tests/full_listener.hpp"
 
 namespace allm {
 namespace {
@@ -110,6 +111,40 @@ TEST(HttpTransport, TakesBytesOneAtATime) {
     reply.end();
   });
   expect_hello(ask(engine_at(server)));
+}
+
+// curl's own timer of the connection fires within the exchange, and is its last.
+TEST(HttpTransport, AnAnswerMayTakeLongerThanToConnect) {
+  constexpr milliseconds kConnect{50};
+  const HttpServer server([&](const ServedRequest&, Reply& reply) {
+    reply.begin(200, kStream);
+    reply.chunk(std::string_view(hello()).substr(0, 100));
+    std::this_thread::sleep_for(4 * kConnect);
+    reply.chunk(std::string_view(hello()).substr(100));
+    reply.end();
+  });
+  const Engine engine = engine_at(server, {.connect_timeout = kConnect}, RetryPolicy::off(), Runtime::create());
+  for (int i = 0; i < 2; ++i) expect_hello(ask(engine));
+}
+
+TEST(HttpTransport, AConnectionThatIsGivenUpLeavesNothingBehind) {
+  const testing::FullListener full;
+  const HttpServer server([](const ServedRequest&, Reply& reply) { say_hello(reply); });
+  const auto runtime = Runtime::create();
+  const Engine lost(
+      {.adapter =
+           openai({.base_url = full.url() + "/v1", .endpoint = OpenAiOptions::Endpoint::chat, .api_key = chat_key()}),
+       .model = "gpt-4.1",
+       .retry = RetryPolicy::off(),
+       .runtime = runtime});
+  for (int i = 0; i < 5; ++i) {
+    {
+      EventStream dropped = stream_generate(lost, {.messages = {user("hi")}});
+      EXPECT_TRUE(dropped.next(std::chrono::steady_clock::now() + milliseconds(20)).is_pending());
+    }
+    // Its number is that of the next connection.
+    expect_hello(ask(engine_at(server, {}, RetryPolicy::off(), runtime)));
+  }
 }
 
 TEST(HttpTransport, SilenceBeforeTheAnswerIsATimeout) {

@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -130,11 +129,16 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
   static int on_socket(CURL*, curl_socket_t fd, int what, void* self, void*) {
     Multi& multi = *static_cast<Multi*>(self);
     if (multi.closing_) return 0;
+    const auto connection = multi.connections_.find(fd);
     if (what == CURL_POLL_REMOVE) {
-      // A connection is used again, as a rule. Of other descriptors curl does not tell when it closes them.
-      multi.connections_.contains(fd) ? multi.loop_->rest(fd) : multi.loop_->unwatch(fd);
+      // A connection is used again, as a rule. Of descriptors that are none, or not yet, curl does not tell when it
+      // closes them.
+      const bool is_open = connection != multi.connections_.end() && connection->second;
+      is_open ? multi.loop_->rest(fd) : multi.loop_->unwatch(fd);
       return 0;
     }
+    // While it connects it is watched for writing only.
+    if (connection != multi.connections_.end()) connection->second = what == CURL_POLL_IN;
     unsigned events = 0;
     if (what != CURL_POLL_OUT) events |= EPOLLIN;
     if (what != CURL_POLL_IN) events |= EPOLLOUT;
@@ -144,8 +148,11 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
 
   static curl_socket_t on_open(void* self, curlsocktype, curl_sockaddr* address) {
     const int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-    if (fd >= 0) static_cast<Multi*>(self)->connections_.insert(fd);
-    return fd >= 0 ? fd : CURL_SOCKET_BAD;
+    if (fd < 0) return CURL_SOCKET_BAD;
+    Multi& multi = *static_cast<Multi*>(self);
+    multi.loop_->unwatch(fd);  // what is known of the number is of one that was closed
+    multi.connections_.insert_or_assign(fd, false);
+    return fd;
   }
 
   static int on_close(void* self, curl_socket_t fd) {
@@ -167,6 +174,8 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
 
   void call_curl() {
     wants_call_ = false;
+    // curl says again what it still waits for, but not that there is nothing left.
+    wanted_ = Clock::time_point::max();
     int running = 0;
     curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
     collect();
@@ -175,7 +184,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
   // Does what is due after curl has been called in whatever way.
   void settle() {
     collect();
-    // So that nobody can keep the loop from everybody else.
+    // Then other timers have their turn.
     constexpr int kCallsInARow = 8;
     for (int i = 0; wants_call_ && i < kCallsInARow; ++i) call_curl();
     watch_time();
@@ -183,7 +192,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
 
   // One timer, set again only when it has fired or would be too late: curl changes its mind several times a request.
   void watch_time() {
-    const Clock::time_point wanted = wants_call_ ? Clock::time_point::min() : wanted_;
+    const Clock::time_point wanted = wants_call_ ? Clock::now() : wanted_;
     if (wanted >= armed_) return;
     armed_ = wanted;
     timer_ = arm_at(wanted, [](Multi& multi) {
@@ -278,7 +287,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
   Timer timer_;
   bool closing_ = false;
   std::unordered_map<CURL*, Entry> active_;
-  std::unordered_set<int> connections_;            // their open sockets
+  std::unordered_map<int, bool> connections_;      // their sockets; whether it was last watched for reading
   std::vector<std::shared_ptr<HttpHandle>> held_;  // until another has freed its connection
   Timer held_timer_;
 };

@@ -21,14 +21,16 @@ CURL* SpareHandles::take(std::string_view settings) {
 }
 
 void SpareHandles::keep(CURL* easy, std::string settings) {
+  CURL* oldest = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    if (spares_.size() < kMaxKept) {
-      spares_.push_back({easy, std::move(settings)});
-      return;
+    if (spares_.size() >= kMaxKept) {
+      oldest = spares_.front().easy;
+      spares_.erase(spares_.begin());
     }
+    spares_.push_back({easy, std::move(settings)});
   }
-  curl_easy_cleanup(easy);
+  if (oldest != nullptr) curl_easy_cleanup(oldest);
 }
 
 }  // namespace allm

@@ -20,7 +20,7 @@ class SpareHandles {
 
   // One that was kept with the same settings, or null. The caller owns it.
   CURL* take(std::string_view settings);
-  // Keeps a handle that has ended its exchange and holds nothing of it, or cleans it up if there are enough.
+  // Keeps a handle that has ended its exchange and holds nothing of it. If there are enough, the oldest goes.
   void keep(CURL* easy, std::string settings);
 
  private:

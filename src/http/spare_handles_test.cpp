@@ -39,6 +39,11 @@ TEST(SpareHandles, KeepNoMoreThanAFew) {
   SpareHandles spares;
   constexpr int kMany = 100;
   for (int i = 0; i < kMany; ++i) spares.keep(curl_easy_init(), "a");
+  // A new one is kept in any case: the old ones may be of a route that nobody uses any more.
+  CURL* const of_b = curl_easy_init();
+  spares.keep(of_b, "b");
+  EXPECT_EQ(spares.take("b"), of_b);
+  curl_easy_cleanup(of_b);
   int kept = 0;
   while (CURL* const easy = spares.take("a")) {
     curl_easy_cleanup(easy);

@@ -91,7 +91,10 @@ std::string Keeper::start_keeper() {
   line_ = std::move(ours);
   frames_ = {};
   loop_->post(function_task([weak = weak_from_this(), fd = line_.get()] {
-    if (const auto alive = weak.lock()) alive->loop_->watch(fd, EPOLLIN, *alive);
+    const auto alive = weak.lock();
+    if (!alive) return;
+    const std::lock_guard lock(alive->mutex_);
+    if (alive->line_.get() == fd) alive->loop_->watch(fd, EPOLLIN, *alive);
   }));
   return {};
 }
@@ -110,13 +113,28 @@ std::expected<std::uint64_t, std::string> Keeper::start(JobRequest request, cons
       listeners_.emplace(request.id, std::move(listener));
       return request.id;
     }
-    loop_->post(function_task([ended = lose_keeper()] { tell(ended); }));
+    const int error = errno;
+    if (error != EPIPE && error != ECONNRESET)
+      return std::unexpected("the keeper cannot be told: " + errno_text(error));
+    replace_keeper();
   }
   return std::unexpected("the keeper process has gone");
 }
 
-Keeper::Ended Keeper::lose_keeper() {
+void Keeper::replace_keeper() {
   Ended ended;
+  take_reports(ended);
+  // Closed by who drives, so that nobody gets its number while it is watched.
+  auto line = std::make_shared<Fd>(std::move(line_));
+  lose_keeper(ended);
+  loop_->post(function_task([loop = loop_, line = std::move(line), ended = std::move(ended)] {
+    loop->unwatch(line->get());
+    line->reset();
+    tell(ended);
+  }));
+}
+
+void Keeper::lose_keeper(Ended& ended) {
   for (auto& [id, listener] : std::exchange(listeners_, {})) {
     ended.emplace_back(std::move(listener), JobEnd{.id = id, .signal = SIGKILL});
   }
@@ -124,7 +142,6 @@ Keeper::Ended Keeper::lose_keeper() {
   watch_stopping();
   line_.reset();
   waitpid(std::exchange(pid_, 0), nullptr, 0);
-  return ended;
 }
 
 void Keeper::tell(const Ended& ended) {
@@ -149,28 +166,33 @@ void Keeper::watch_stopping() {
   }
 }
 
+bool Keeper::take_reports(Ended& ended) {
+  std::array<char, 65536> buffer{};
+  ssize_t got = 0;
+  while ((got = recv(line_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT)) > 0) {
+    frames_.feed({buffer.data(), static_cast<std::size_t>(got)});
+    while (const auto frame = frames_.next(kMaxReportBytes)) {
+      const auto message = parse_json(*frame);
+      if (!message) continue;
+      JobEnd end = job_end_from(*message);
+      const auto listener = listeners_.find(end.id);
+      if (listener == listeners_.end()) continue;
+      stopping_.erase(end.id);
+      ended.emplace_back(std::move(listener->second), std::move(end));
+      listeners_.erase(listener);
+    }
+  }
+  return got < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
 void Keeper::ready(int fd, unsigned /*events*/) noexcept {
   Ended ended;
   {
     const std::lock_guard lock(mutex_);
-    if (fd != line_.get()) return;  // of one that was lost meanwhile
-    std::array<char, 65536> buffer{};
-    const ssize_t got = recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
-    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
+    if (fd != line_.get()) return loop_->unwatch(fd);  // of one that was lost meanwhile
+    if (!take_reports(ended)) {
       loop_->unwatch(fd);
-      ended = lose_keeper();
-    } else if (got > 0) {
-      frames_.feed({buffer.data(), static_cast<std::size_t>(got)});
-      while (const auto frame = frames_.next(kMaxReportBytes)) {
-        const auto message = parse_json(*frame);
-        if (!message) continue;
-        JobEnd end = job_end_from(*message);
-        const auto listener = listeners_.find(end.id);
-        if (listener == listeners_.end()) continue;
-        stopping_.erase(end.id);
-        ended.emplace_back(std::move(listener->second), std::move(end));
-        listeners_.erase(listener);
-      }
+      lose_keeper(ended);
     }
     watch_stopping();
   }

@@ -55,10 +55,15 @@ class Keeper : public Watcher, public std::enable_shared_from_this<Keeper> {
   // With the lock held. Why there is none, if there is none.
   std::string start_keeper();
   void watch_stopping();
+  // Who has to be told of what, without the lock.
   using Ended = std::vector<std::pair<std::shared_ptr<JobListener>, JobEnd>>;
-  // It is gone, and its jobs with it: who has to be told, without the lock.
-  Ended lose_keeper();
   static void tell(const Ended& ended);
+  // What the keeper has said; false if it is gone.
+  bool take_reports(Ended& ended);
+  // It is gone, and its jobs with it.
+  void lose_keeper(Ended& ended);
+  // The same for a thread that does not drive.
+  void replace_keeper();
 
   const std::shared_ptr<Loop> loop_;
   std::mutex mutex_;

@@ -75,7 +75,8 @@ void Loop::start_thread() {
 void Loop::watch(int fd, unsigned events, Watcher& watcher) {
   const auto [entry, added] = watched_.try_emplace(fd);
   const bool known = !added;
-  const bool rested = known && entry->second.watcher == nullptr && entry->second.events == events;
+  const Watched& before = entry->second;
+  const bool rested = before.rests && before.watcher == &watcher && before.events == events;
   entry->second = {.watcher = &watcher, .events = events};
   if (rested) return;
   epoll_event event{};
@@ -93,7 +94,7 @@ void Loop::unwatch(int fd) {
 
 void Loop::rest(int fd) {
   const auto entry = watched_.find(fd);
-  if (entry != watched_.end()) entry->second.watcher = nullptr;
+  if (entry != watched_.end()) entry->second.rests = true;
 }
 
 void Loop::expect_broken_pipes() {
@@ -160,11 +161,10 @@ void Loop::wait(std::unique_lock<std::mutex>& lock, TimePoint until, Parker* gue
       std::uint64_t value = 0;
       [[maybe_unused]] const ssize_t got = read(event_fd_, &value, sizeof value);
     } else if (const auto watched = watched_.find(event.data.fd); watched != watched_.end()) {
-      Watcher* const watcher = watched->second.watcher;
-      if (watcher != nullptr) {
-        watcher->ready(event.data.fd, event.events);
-      } else {
+      if (watched->second.rests) {
         unwatch(event.data.fd);  // or it would be reported again and again
+      } else {
+        watched->second.watcher->ready(event.data.fd, event.events);
       }
     }
   }

@@ -74,8 +74,8 @@ class Loop : public std::enable_shared_from_this<Loop> {
   // errors and hang-ups. A second call for the same descriptor replaces the first.
   void watch(int fd, unsigned events, Watcher& watcher);
   void unwatch(int fd);
-  // Nobody is told any more until the next watch(), which is then cheaper than after unwatch(). For a descriptor that
-  // stays open; unwatch() it before it is closed.
+  // Its watcher is not told any more until it watches again, which is then cheaper than after unwatch(). For a
+  // descriptor that stays open; unwatch() it before it is closed.
   void rest(int fd);
   // From now on what watchers do may raise SIGPIPE: it is kept from threads that drive.
   void expect_broken_pipes();
@@ -152,8 +152,9 @@ class Loop : public std::enable_shared_from_this<Loop> {
   int epoll_fd_ = -1;
   int event_fd_ = -1;
   struct Watched {
-    Watcher* watcher = nullptr;  // null while it rests
+    Watcher* watcher = nullptr;
     unsigned events = 0;
+    bool rests = false;
   };
   std::unordered_map<int, Watched> watched_;  // of who drives
   bool broken_pipes_ = false;

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "allm/stream.hpp"
 
@@ -90,18 +91,23 @@ bool spin_until(Ready ready, std::chrono::microseconds time) {
   return false;
 }
 
-// The same for longer: lets others run that need the processor.
+// The same for longer, for as long as nobody else needs the processor.
 template <class Ready>
 bool yield_until(Ready ready, std::chrono::microseconds time) {
+  // Who was away for so long had to make room. One that sleeps is preferred when it is woken, one that yields is not.
+  constexpr std::chrono::microseconds kAway{100};
   if (!spinning_helps()) return false;
-  const auto end = std::chrono::steady_clock::now() + time;
-  do {
+  auto now = std::chrono::steady_clock::now();
+  const auto end = now + time;
+  while (now < end) {
     std::this_thread::yield();
     for (int i = 0; i < 64; ++i) {
       cpu_relax();
       if (ready()) return true;
     }
-  } while (std::chrono::steady_clock::now() < end);
+    const auto before = std::exchange(now, std::chrono::steady_clock::now());
+    if (now - before > kAway) return false;
+  }
   return false;
 }
 

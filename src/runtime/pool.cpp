@@ -38,9 +38,14 @@ void Pool::submit(std::shared_ptr<Task> task) {
 }
 
 void Pool::note_gap() {
-  if (running_ > 0 || !queue_.empty()) return;
-  const bool quick = std::chrono::steady_clock::now() - idle_since_ <= kQuickGap;
-  quick_gaps_ = quick ? std::min(quick_gaps_ + 1, kQuickGaps) : 0;
+  const auto now = std::chrono::steady_clock::now();
+  const bool quick = now - last_used_ <= kQuickGap;
+  last_used_ = now;
+  if (!quick) {
+    quick_gaps_ = 0;
+  } else if (running_ == 0 && queue_.empty()) {
+    quick_gaps_ = std::min(quick_gaps_ + 1, kQuickGaps);
+  }
 }
 
 void Pool::call_thread(std::unique_lock<std::mutex>& lock) {
@@ -103,7 +108,7 @@ void Pool::run_worker(const std::shared_ptr<Worker>& worker) {
       const auto ended = std::chrono::steady_clock::now();
       short_tasks_.store(ended - started < kShortTask, std::memory_order_relaxed);
       lock.lock();
-      idle_since_ = ended;
+      last_used_ = ended;
       --running_;
       ++searching_;
     }

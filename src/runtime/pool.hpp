@@ -79,7 +79,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   std::size_t patient_ = 0;               // submitters that will call a thread if nobody takes their task soon
   std::atomic<bool> short_tasks_{false};  // whether the last task that ended was short
   int quick_gaps_ = 0;                    // in a row
-  std::chrono::steady_clock::time_point idle_since_;  // if no task runs: the end of the last
+  std::chrono::steady_clock::time_point last_used_;  // when a task last came or ended
   std::uint64_t late_ = 0;
   bool stopping_ = false;
 };

@@ -16,8 +16,8 @@
 
 namespace allm {
 
-// Its pool owns it, and the keeper until it has ended. `give`, `stop` and `dismiss` from any thread, one call
-// at a time; the rest by who drives the loop.
+// Its pool owns it, and the keeper until it has ended. `give`, `stop`, `dismiss` and `is_reusable` from any
+// thread, one call at a time; the rest by who drives the loop.
 class WorkerPool::Worker : public Watcher, public JobListener, public std::enable_shared_from_this<Worker> {
  public:
   Worker(std::shared_ptr<WorkerPool> pool, Fd line, const ToolLimits& limits);

@@ -165,6 +165,8 @@ void WorkerPool::released(const std::shared_ptr<Worker>& worker) {
       worker->has_answered_early = true;
       return;
     }
+    // It may have ended between its answer and the end of its launch.
+    if (std::ranges::find(workers_, worker) == workers_.end()) return;
   }
   if (!worker->is_reusable()) return worker->dismiss();
   {

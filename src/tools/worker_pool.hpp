@@ -75,7 +75,7 @@ class WorkerPool : public std::enable_shared_from_this<WorkerPool> {
   void watch_stop(const std::shared_ptr<WorkerCall>& call);
   // The call is not wanted any more.
   void stop(const std::shared_ptr<WorkerCall>& call);
-  // By who drives: the worker has answered its call, or ended.
+  // The worker has answered its call, or ended. By who drives, or at the end of a launch.
   void released(const std::shared_ptr<Worker>& worker);
   void ended(const std::shared_ptr<Worker>& worker, bool during_call);
   void run_queued();

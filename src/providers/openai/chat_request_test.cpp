@@ -259,6 +259,13 @@ TEST(ChatRequest, WhatCannotBeWrittenIsNamed) {
   EXPECT_EQ(path_of(with_tool), (Path{"tools", 1, "function", "description"}));
 }
 
+TEST(ChatRequest, AnOptionThatIsNoJsonIsRejected) {
+  AdapterCall call = call_of({user("hi")});
+  call.request.tools = {weather()};
+  call.options["logit_bias"] = Json::parse("{", nullptr, false);
+  EXPECT_FALSE(openai_codec()->write(call).has_value());
+}
+
 TEST(ChatRequest, RawOptionsMayReplaceMessagesAndTools) {
   AdapterCall call = call_of({user("hi")});
   call.request.tools = {weather()};

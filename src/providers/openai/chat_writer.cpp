@@ -21,12 +21,14 @@ bool ChatWriter::json(std::string_view name, const Json& value) {
 bool ChatWriter::body(const Json& members, const MessageList& messages, const std::vector<Tool>& tools) {
   sink_.begin_object();
   for (const auto& [name, value] : members.items()) {
-    if (!value.is_discarded()) {
+    const bool is_messages = value.is_discarded() && name == "messages";
+    const bool is_tools = value.is_discarded() && name == "tools";
+    if (!is_messages && !is_tools) {
       if (!sink_.member(name, value)) return false;
       continue;
     }
     sink_.key(name);
-    if (!(name == "messages" ? this->messages(messages) : this->tools(tools))) return failure_.at(name);
+    if (!(is_messages ? this->messages(messages) : this->tools(tools))) return failure_.at(name);
   }
   sink_.end_object();
   sink_.finish();

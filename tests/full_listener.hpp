@@ -1,0 +1,49 @@
+// A port on loopback that lets nobody in: who connects to it waits.
+#pragma once
+
+#include <arpa/inet.h>
+#include <cstdint>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdexcept>
+#include <string>
+#include <sys/socket.h>
+#include <vector>
+
+#include "process/fd.hpp"
+
+namespace allm::testing {
+
+class FullListener {
+ public:
+  FullListener() {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    if (bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 || listen(listener_.get(), 0) != 0 ||
+        getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+      throw std::runtime_error("no listener");
+    }
+    port_ = ntohs(address.sin_port);
+    // Until one is kept waiting.
+    constexpr int kMost = 64;
+    constexpr int kPatienceMs = 50;
+    for (int i = 0; i < kMost; ++i) {
+      const Fd& guest = guests_.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+      if (connect(guest.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0) continue;
+      pollfd connected{.fd = guest.get(), .events = POLLOUT, .revents = 0};
+      if (poll(&connected, 1, kPatienceMs) == 0) return;
+    }
+    throw std::runtime_error("the listener does not fill");
+  }
+
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+
+ private:
+  const Fd listener_{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  std::uint16_t port_ = 0;
+  std::vector<Fd> guests_;
+};
+
+}  // namespace allm::testing
