@@ -133,8 +133,12 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     if (what == CURL_POLL_REMOVE) {
       // A connection is used again, as a rule. Of descriptors that are none, or not yet, curl does not tell when it
       // closes them.
-      const bool is_open = connection != multi.connections_.end() && connection->second;
-      is_open ? multi.loop_->rest(fd) : multi.loop_->unwatch(fd);
+      if (connection != multi.connections_.end() && connection->second) {
+        multi.loop_->rest(fd);
+      } else {
+        multi.connections_.erase(fd);
+        multi.loop_->unwatch(fd);
+      }
       return 0;
     }
     // While it connects it is watched for writing only.
