@@ -114,8 +114,9 @@ std::expected<std::uint64_t, std::string> Keeper::start(JobRequest request, cons
       return request.id;
     }
     const int error = errno;
-    if (error != EPIPE && error != ECONNRESET)
+    if (error != EPIPE && error != ECONNRESET) {
       return std::unexpected("the keeper cannot be told: " + errno_text(error));
+    }
     replace_keeper();
   }
   return std::unexpected("the keeper process has gone");
