@@ -1,6 +1,7 @@
 // A server that breaks the rules behind HTTP/2: the streams of a connection share it, and one must not harm another.
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -139,20 +140,20 @@ TEST_F(Http2Hostile, SilenceIsATimeoutOfItsStreamAlone) {
   const Engine impatient = engine({.first_byte_timeout = milliseconds(200), .stream_timeout = milliseconds(200)});
   const Engine patient = engine();
   for (const bool begun : {false, true}) {
-    Gate silent;
-    Gate over;
-    misbehave_once([&](const ServedRequest&, Reply& reply) {
+    const auto silent = std::make_shared<Gate>();  // the server's thread may outlive this round
+    const auto over = std::make_shared<Gate>();
+    misbehave_once([begun, silent, over](const ServedRequest&, Reply& reply) {
       if (begun) {
         reply.begin(200, kStream);
         reply.chunk(std::string_view(hello()).substr(0, 100));
       }
-      silent.open();
-      over.wait();
+      silent->open();
+      over->wait();
       reply.cut();
     });
     EventStream stalled = stream_generate(impatient, {.messages = {user("hi")}});
     EXPECT_TRUE(stalled.try_next().is_pending());
-    silent.wait();
+    silent->wait();
     expect_hello(ask(patient));
     std::vector<Event> events;
     while (auto event = stalled.next()) events.push_back(*std::move(event));
@@ -160,30 +161,30 @@ TEST_F(Http2Hostile, SilenceIsATimeoutOfItsStreamAlone) {
     const auto* failed = events.back().get_if<ErrorEvent>();
     ASSERT_NE(failed, nullptr) << begun;
     EXPECT_EQ(failed->error.reason(), "timeout") << failed->error.message();
-    over.open();
+    over->open();
     expect_hello(ask(impatient));
   }
 }
 
 TEST_F(Http2Hostile, ADroppedStreamLeavesItsSiblingAlone) {
   const Engine asking = engine();
-  Gate begun;
-  Gate over;
-  misbehave_once([&](const ServedRequest&, Reply& reply) {
+  const auto begun = std::make_shared<Gate>();
+  const auto over = std::make_shared<Gate>();
+  misbehave_once([begun, over](const ServedRequest&, Reply& reply) {
     reply.begin(200, kStream);
     reply.chunk(std::string_view(hello()).substr(0, 250));
-    begun.open();
-    over.wait();
+    begun->open();
+    over->wait();
     reply.cut();
   });
   {
     EventStream dropped = stream_generate(asking, {.messages = {user("hi")}});
     EXPECT_TRUE(dropped.next().has_value());
-    begun.wait();
+    begun->wait();
     expect_hello(ask(asking));
   }
   expect_hello(ask(asking));
-  over.open();
+  over->open();
 }
 
 TEST_F(Http2Hostile, AnEventWithoutEndIsCutOff) {
