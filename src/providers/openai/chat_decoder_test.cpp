@@ -287,6 +287,14 @@ TEST(ChatDecoder, ACallMayBeginAndEndInOneChunkWithTheFinish) {
   EXPECT_EQ(response.id, "r");
 }
 
+TEST(ChatDecoder, OfAKeyThatComesTwiceTheLastValueCounts) {
+  EXPECT_EQ(response_of({delta(R"("content":"a","content":null)"), finish("stop"), "[DONE]"}).text(), "");
+  EXPECT_EQ(response_of({delta(R"("content":null,"content":"a")"), finish("stop"), "[DONE]"}).text(), "a");
+  const std::string call = R"([{"index":0,"id":"c","function":{"name":"f","arguments":"{}"}}])";
+  EXPECT_TRUE(response_of({delta(R"("tool_calls":)" + call + R"(,"tool_calls":null)"), finish("stop"), "[DONE]"})
+                  .tool_calls.empty());
+}
+
 TEST(ChatDecoder, EscapesAndUnicodeArrive) {
   EXPECT_EQ(response_of({delta(R"("content":"\u00e9\n\"\ud83c\udf0a é")"), finish("stop")}).output_text, "é\n\"🌊 é");
 }

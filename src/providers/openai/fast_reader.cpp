@@ -65,8 +65,7 @@ bool only_element(ondemand::value value, Take&& take) {
 
 // A string that was not given before, or null.
 bool take_text(ondemand::value value, std::string_view& text) {
-  if (is_null(value)) return true;
-  return text.data() == nullptr && value.get_string().get(text) == simdjson::SUCCESS;
+  return text.data() == nullptr && (is_null(value) || value.get_string().get(text) == simdjson::SUCCESS);
 }
 
 struct DeltaName {
@@ -110,7 +109,8 @@ bool take_message_delta(ondemand::value delta, FastChunk& chunk) {
   return each_member(delta, [&](ondemand::raw_json_string key, ondemand::value value) {
     if (is(key, "content")) return take_text(value, chunk.text);
     if (is(key, "tool_calls")) {
-      return is_null(value) || only_element(value, [&](ondemand::value call) { return take_call(call, chunk); });
+      if (is_null(value)) return chunk.call_index < 0;
+      return only_element(value, [&](ondemand::value call) { return take_call(call, chunk); });
     }
     if (is(key, "reasoning_content") || is(key, "reasoning")) return take_text(value, chunk.reasoning);
     if (is(key, "role")) return true;
