@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/chat_server.hpp"
+#include "tests/hostile_answers.hpp"
 #include "tests/http2_front.hpp"
 
 namespace allm {
@@ -71,39 +72,19 @@ TEST_F(Http2Hostile, EveryMisbehaviourHasItsError) {
     const char* reason;
   };
   const std::vector<Case> cases = {
-      {"bad key",
-       [](const ServedRequest&, Reply& reply) {
-         reply.send(401, "application/json",
-                    std::string(R"({"error":{"message":"Incorrect API key provided: )") + chat_key() + R"("}})");
-       },
-       "authentication_failed"},
+      {"bad key", testing::repeat_key, "authentication_failed"},
       {"too many requests",
        [](const ServedRequest&, Reply& reply) {
          reply.send(429, "application/json", R"({"error":{"message":"slow down"}})", {{"Retry-After", "1"}});
        },
        "rate_limited"},
-      {"HTML", [](const ServedRequest&, Reply& reply) { reply.send(200, "text/html", "<html>hello</html>"); },
-       "malformed_response"},
-      {"redirect",
-       [](const ServedRequest&, Reply& reply) {
-         reply.send(302, "text/plain", "", {{"Location", "https://elsewhere.test/"}});
-       },
-       "invalid_request"},
-      {"garbled UTF-8",
-       [](const ServedRequest&, Reply& reply) {
-         testing::send_stream(reply, "data: {\"choices\":[{\"delta\":{\"content\":\"\xff\xfe\"}}]}\n\n");
-       },
-       "malformed_event"},
+      {"HTML", testing::answer_html, "malformed_response"},
+      {"redirect", testing::redirect, "invalid_request"},
+      {"garbled UTF-8", testing::garble_utf8, "malformed_event"},
       // The proxy answers for such a server.
-      {"no HTTP", [](const ServedRequest&, Reply& reply) { reply.write("hello\r\n\r\n"), reply.cut(); },
-       "provider_unavailable"},
-      {"endless headers",
-       [](const ServedRequest&, Reply& reply) {
-         reply.write("HTTP/1.1 200 OK\r\n");
-         while (!reply.gone()) reply.write("X-More: " + std::string(1000, 'x') + "\r\n");
-       },
-       "provider_unavailable"},
-      {"empty answer", [](const ServedRequest&, Reply& reply) { reply.send(200, kStream, ""); }, "network_error"},
+      {"no HTTP", testing::speak_no_http, "provider_unavailable"},
+      {"endless headers", testing::send_headers_without_end, "provider_unavailable"},
+      {"empty answer", testing::answer_nothing, "network_error"},
   };
   const Engine asking = engine();
   for (const Case& one : cases) {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/chat_server.hpp"
+#include "tests/hostile_answers.hpp"
 
 namespace allm {
 namespace {
@@ -32,12 +33,7 @@ struct Misbehaviour {
 
 TEST(HostileServer, EveryMisbehaviourHasItsError) {
   const std::vector<Misbehaviour> cases = {
-      {"bad key, repeated",
-       [](const ServedRequest&, Reply& reply) {
-         reply.send(401, "application/json",
-                    std::string(R"({"error":{"message":"Incorrect API key provided: )") + chat_key() + R"("}})");
-       },
-       "authentication_failed"},
+      {"bad key, repeated", testing::repeat_key, "authentication_failed"},
       {"bad key, a part of it repeated",
        [](const ServedRequest&, Reply& reply) {
          const std::string_view key = chat_key();
@@ -46,28 +42,11 @@ TEST(HostileServer, EveryMisbehaviourHasItsError) {
                         std::string(key.substr(key.size() - 4)) + R"("}})");
        },
        "authentication_failed"},
-      {"HTML", [](const ServedRequest&, Reply& reply) { reply.send(200, "text/html", "<html>hello</html>"); },
-       "malformed_response"},
-      {"redirect",
-       [](const ServedRequest&, Reply& reply) {
-         reply.send(302, "text/plain", "", {{"Location", "https://elsewhere.test/"}});
-       },
-       "invalid_request"},
-      {"endless headers",
-       [](const ServedRequest&, Reply& reply) {
-         reply.write("HTTP/1.1 200 OK\r\n");
-         while (!reply.gone()) reply.write("X-More: " + std::string(1000, 'x') + "\r\n");
-       },
-       "malformed_response"},
-      {"no HTTP", [](const ServedRequest&, Reply& reply) { reply.write("hello\r\n\r\n"), reply.cut(); },
-       "network_error"},
-      {"garbled UTF-8",
-       [](const ServedRequest&, Reply& reply) {
-         reply.begin(200, kStream);
-         reply.chunk("data: {\"choices\":[{\"delta\":{\"content\":\"\xff\xfe\"}}]}\n\n");
-         reply.end();
-       },
-       "malformed_event"},
+      {"HTML", testing::answer_html, "malformed_response"},
+      {"redirect", testing::redirect, "invalid_request"},
+      {"endless headers", testing::send_headers_without_end, "malformed_response"},
+      {"no HTTP", testing::speak_no_http, "network_error"},
+      {"garbled UTF-8", testing::garble_utf8, "malformed_event"},
       {"wrong content type", [](const ServedRequest&, Reply& reply) { reply.send(200, "image/png", "\x89PNG\r\n"); },
        "malformed_response"},
       {"an HTML error", [](const ServedRequest&, Reply& reply) { reply.send(502, "text/html", "<html>bad</html>"); },
@@ -85,7 +64,7 @@ TEST(HostileServer, EveryMisbehaviourHasItsError) {
          reply.cut();
        },
        "network_error"},
-      {"empty answer", [](const ServedRequest&, Reply& reply) { reply.send(200, kStream, ""); }, "network_error"},
+      {"empty answer", testing::answer_nothing, "network_error"},
   };
   for (const Misbehaviour& one : cases) {
     SCOPED_TRACE(one.name);

@@ -62,7 +62,7 @@ HttpHandle::HttpHandle(HttpRequest request, const HttpTimeouts& timeouts, const 
       spares_(std::move(spares)) {
   const Trust trust = trust_of(route);
   settings_ = trust.ca_file + '\n' + trust.ca_folder + '\n' + route.proxy;
-  if (spares_) easy_ = spares_->take(settings_);
+  easy_ = spares_->take(settings_);
   if (easy_ == nullptr) {
     easy_ = curl_easy_init();
     if (easy_ == nullptr) return;
@@ -74,7 +74,7 @@ HttpHandle::HttpHandle(HttpRequest request, const HttpTimeouts& timeouts, const 
 HttpHandle::~HttpHandle() {
   if (easy_ != nullptr) {
     clear_exchange();
-    if (spares_ && ended_well_) {
+    if (ended_well_) {
       spares_->keep(easy_, std::move(settings_));
     } else {
       curl_easy_cleanup(easy_);

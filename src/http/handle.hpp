@@ -17,7 +17,6 @@ namespace allm {
 // Made on any thread, then used by who drives the loop only, but for `mailbox`.
 class HttpHandle {
  public:
-  // `spares` may be null.
   HttpHandle(HttpRequest request, const HttpTimeouts& timeouts, const HttpLimits& limits, const HttpRoute& route,
              std::shared_ptr<SpareHandles> spares);
   HttpHandle(const HttpHandle&) = delete;

@@ -241,6 +241,33 @@ TEST_F(LoopGuestsTest, WhatRestsIsNotToldOfAndCanBeWatchedAgain) {
   unwatched.wait();
 }
 
+TEST_F(LoopGuestsTest, ANumberThatWasClosedWhileItRestedIsWatchedAnew) {
+  const Loop::Reader reader(loop_, false);
+  Gate rests;
+  Counter taken;
+  auto first = std::make_optional<Pipe>([] {});
+  std::optional<Pipe> second;
+  const int number = first->fd();
+  post([&] {
+    loop_->watch(number, EPOLLIN, *first);
+    loop_->rest(number);
+    rests.open();
+  });
+  rests.wait();
+  first.reset();
+  second.emplace([&] { taken.add(); });
+  ASSERT_EQ(second->fd(), number);
+  watch(*second);
+  second->put();
+  taken.wait_for(1);
+  Gate unwatched;
+  post([&] {
+    loop_->unwatch(number);
+    unwatched.open();
+  });
+  unwatched.wait();
+}
+
 TEST_F(LoopGuestsTest, ABrokenPipeDoesNotReachTheGuest) {
   const Loop::Reader reader(loop_, true);
   std::array<int, 2> ends{};

@@ -12,6 +12,7 @@
 #include "tools/worker.hpp"
 
 namespace allm {
+
 bool WorkerCall::start_now() { return pool_->try_run(shared_from_this()); }
 
 void WorkerCall::start() {

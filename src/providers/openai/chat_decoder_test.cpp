@@ -3,7 +3,6 @@
 
 #include "providers/openai/openai.hpp"
 #include "providers/openai/presets.hpp"
-#include "providers/openai/tool_slots.hpp"
 #include "tests/transcript_fixture.hpp"
 
 namespace allm {
@@ -68,21 +67,6 @@ TEST(ChatDecoder, AnIndexThatIsUsedAgainIsANewCall) {
   EXPECT_EQ(response.tool_calls[1].arguments, Json({{"p", 2}}));
   EXPECT_EQ(response.finish_reason, FinishReason::tool_calls);
   EXPECT_EQ(response.raw_finish_reason, "stop");
-}
-
-TEST(ObjectScan, FindsTheEndOfAnObjectHoweverItIsSplit) {
-  const auto is_whole = [](std::string_view text) {
-    openai_wire::ObjectScan at_once;
-    at_once.add(text);
-    openai_wire::ObjectScan in_bytes;
-    for (const char& c : text) in_bytes.add({&c, 1});
-    EXPECT_EQ(at_once.is_whole(), in_bytes.is_whole()) << text;
-    return at_once.is_whole();
-  };
-  for (const char* whole : {"{}", " {\"a\":[1,{}]} \n", R"({"a":"}\"}{"})"}) EXPECT_TRUE(is_whole(whole)) << whole;
-  for (const char* not_whole : {"", "  ", "{", "{\"a\":{}", R"({"a":"}\"})", "[]", "7", "{} x", "{}{}"}) {
-    EXPECT_FALSE(is_whole(not_whole)) << not_whole;
-  }
 }
 
 TEST(ChatDecoder, CallsWithoutIdsGetSomeThatDiffer) {
