@@ -1,4 +1,4 @@
-// A port on loopback that lets nobody in: who connects to it waits.
+// A port on loopback that lets nobody in, until it is asked to: who connects to it waits.
 #pragma once
 
 #include <arpa/inet.h>
@@ -36,6 +36,25 @@ class FullListener {
       if (poll(&connected, 1, kPatienceMs) == 0) return;
     }
     throw std::runtime_error("the listener does not fill");
+  }
+
+  // Lets those in who wait, and gives the first bytes that any of them sends; "" if none come for long.
+  std::string first_bytes() {
+    constexpr int kWatchdogMs = 10'000;
+    std::vector<Fd> guests;
+    while (true) {
+      std::vector<pollfd> watched = {{.fd = listener_.get(), .events = POLLIN, .revents = 0}};
+      for (const Fd& guest : guests) watched.push_back({.fd = guest.get(), .events = POLLIN, .revents = 0});
+      if (poll(watched.data(), watched.size(), kWatchdogMs) <= 0) return {};
+      for (std::size_t i = 1; i < watched.size(); ++i) {
+        if (watched[i].revents == 0) continue;
+        std::string bytes(4096, '\0');
+        const ssize_t got = recv(watched[i].fd, bytes.data(), bytes.size(), 0);
+        bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+        return bytes;
+      }
+      if (watched.front().revents != 0) guests.emplace_back(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    }
   }
 
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
