@@ -319,6 +319,8 @@ class Transfer : public HttpTransfer {
     return std::move(taken.progress);
   }
 
+  const HttpRequest& sent() const override { return handle_->request(); }
+
   void let_go() override {
     if (!reader_) return;
     reader_.reset();

@@ -61,24 +61,22 @@ HttpHandle::HttpHandle(HttpRequest request, const HttpTimeouts& timeouts, const 
       mailbox_(limits.max_buffered_bytes),
       spares_(std::move(spares)) {
   const Trust trust = trust_of(route);
-  settings_ = trust.ca_file + '\n' + trust.ca_folder + '\n' + route.proxy;
-  easy_ = spares_->take(settings_);
-  if (easy_ == nullptr) {
-    easy_ = curl_easy_init();
-    if (easy_ == nullptr) return;
+  settings_ = fmt::format("{}\n{}\n{}\n{}", trust.ca_file, trust.ca_folder, route.proxy, request_.url);
+  handle_ = spares_->take(settings_);
+  if (!handle_) {
+    handle_.easy.reset(curl_easy_init());
+    if (!handle_) return;
     set_route(trust, route.proxy);
+    set_url();
   }
   set_exchange();
 }
 
 HttpHandle::~HttpHandle() {
-  if (easy_ != nullptr) {
+  if (handle_) {
     clear_exchange();
-    if (ended_well_) {
-      spares_->keep(easy_, std::move(settings_));
-    } else {
-      curl_easy_cleanup(easy_);
-    }
+    if (ended_well_) spares_->keep(std::move(handle_), std::move(settings_));
+    handle_ = {};
   }
   // One of the headers is the key.
   for (curl_slist* item = header_list_; item != nullptr; item = item->next) {
@@ -89,23 +87,34 @@ HttpHandle::~HttpHandle() {
 }
 
 void HttpHandle::set_route(const Trust& trust, const std::string& proxy) {
-  curl_easy_setopt(easy_, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(easy(), CURLOPT_PROTOCOLS_STR, "http,https");
   // A redirect could send the conversation, and the key, to somebody else.
-  curl_easy_setopt(easy_, CURLOPT_FOLLOWLOCATION, 0L);
-  curl_easy_setopt(easy_, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-  curl_easy_setopt(easy_, CURLOPT_PIPEWAIT, 1L);
-  curl_easy_setopt(easy_, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(easy_, CURLOPT_TCP_KEEPALIVE, 1L);
-  curl_easy_setopt(easy_, CURLOPT_ACCEPT_ENCODING, "");
-  curl_easy_setopt(easy_, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-  curl_easy_setopt(easy_, CURLOPT_POST, 1L);
+  curl_easy_setopt(easy(), CURLOPT_FOLLOWLOCATION, 0L);
+  curl_easy_setopt(easy(), CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  curl_easy_setopt(easy(), CURLOPT_PIPEWAIT, 1L);
+  curl_easy_setopt(easy(), CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(easy(), CURLOPT_TCP_KEEPALIVE, 1L);
+  curl_easy_setopt(easy(), CURLOPT_ACCEPT_ENCODING, "");
+  curl_easy_setopt(easy(), CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  curl_easy_setopt(easy(), CURLOPT_POST, 1L);
   // Kept until the answer is complete, so the least that curl allows; the default is four times that.
-  curl_easy_setopt(easy_, CURLOPT_UPLOAD_BUFFERSIZE, 16384L);
-  curl_easy_setopt(easy_, CURLOPT_HEADERFUNCTION, &HttpHandle::on_header);
-  curl_easy_setopt(easy_, CURLOPT_WRITEFUNCTION, &HttpHandle::on_body);
-  if (!trust.ca_file.empty()) curl_easy_setopt(easy_, CURLOPT_CAINFO, trust.ca_file.c_str());
-  if (!trust.ca_folder.empty()) curl_easy_setopt(easy_, CURLOPT_CAPATH, trust.ca_folder.c_str());
-  if (!proxy.empty()) curl_easy_setopt(easy_, CURLOPT_PROXY, proxy.c_str());
+  curl_easy_setopt(easy(), CURLOPT_UPLOAD_BUFFERSIZE, 16384L);
+  curl_easy_setopt(easy(), CURLOPT_HEADERFUNCTION, &HttpHandle::on_header);
+  curl_easy_setopt(easy(), CURLOPT_WRITEFUNCTION, &HttpHandle::on_body);
+  if (!trust.ca_file.empty()) curl_easy_setopt(easy(), CURLOPT_CAINFO, trust.ca_file.c_str());
+  if (!trust.ca_folder.empty()) curl_easy_setopt(easy(), CURLOPT_CAPATH, trust.ca_folder.c_str());
+  if (!proxy.empty()) curl_easy_setopt(easy(), CURLOPT_PROXY, proxy.c_str());
+}
+
+void HttpHandle::set_url() {
+  handle_.url.reset(curl_url());
+  // As curl reads CURLOPT_URL, which says what is wrong with one that cannot be read.
+  constexpr unsigned kLikeCurl = CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME;
+  if (curl_url_set(handle_.url.get(), CURLUPART_URL, request_.url.c_str(), kLikeCurl) == CURLUE_OK) {
+    curl_easy_setopt(easy(), CURLOPT_CURLU, handle_.url.get());
+  } else {
+    curl_easy_setopt(easy(), CURLOPT_URL, request_.url.c_str());
+  }
 }
 
 void HttpHandle::set_exchange() {
@@ -116,22 +125,21 @@ void HttpHandle::set_exchange() {
   }
   // curl would ask a server for permission before it sends a large body, and wait a second for the answer.
   header_list_ = curl_slist_append(header_list_, "Expect:");
-  curl_easy_setopt(easy_, CURLOPT_URL, request_.url.c_str());
-  curl_easy_setopt(easy_, CURLOPT_HTTPHEADER, header_list_);
-  curl_easy_setopt(easy_, CURLOPT_POSTFIELDS, request_.body.data());
-  curl_easy_setopt(easy_, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
-  curl_easy_setopt(easy_, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(timeouts_.connect.count()));
-  curl_easy_setopt(easy_, CURLOPT_ERRORBUFFER, error_text_);
-  curl_easy_setopt(easy_, CURLOPT_HEADERDATA, this);
-  curl_easy_setopt(easy_, CURLOPT_WRITEDATA, this);
+  curl_easy_setopt(easy(), CURLOPT_HTTPHEADER, header_list_);
+  curl_easy_setopt(easy(), CURLOPT_POSTFIELDS, request_.body.data());
+  curl_easy_setopt(easy(), CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+  curl_easy_setopt(easy(), CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(timeouts_.connect.count()));
+  curl_easy_setopt(easy(), CURLOPT_ERRORBUFFER, error_text_);
+  curl_easy_setopt(easy(), CURLOPT_HEADERDATA, this);
+  curl_easy_setopt(easy(), CURLOPT_WRITEDATA, this);
 }
 
 void HttpHandle::clear_exchange() {
-  curl_easy_setopt(easy_, CURLOPT_HTTPHEADER, nullptr);
-  curl_easy_setopt(easy_, CURLOPT_POSTFIELDS, nullptr);
-  curl_easy_setopt(easy_, CURLOPT_ERRORBUFFER, nullptr);
-  curl_easy_setopt(easy_, CURLOPT_HEADERDATA, nullptr);
-  curl_easy_setopt(easy_, CURLOPT_WRITEDATA, nullptr);
+  curl_easy_setopt(easy(), CURLOPT_HTTPHEADER, nullptr);
+  curl_easy_setopt(easy(), CURLOPT_POSTFIELDS, nullptr);
+  curl_easy_setopt(easy(), CURLOPT_ERRORBUFFER, nullptr);
+  curl_easy_setopt(easy(), CURLOPT_HEADERDATA, nullptr);
+  curl_easy_setopt(easy(), CURLOPT_WRITEDATA, nullptr);
 }
 
 std::size_t HttpHandle::on_header(char* data, std::size_t size, std::size_t count, void* self) {
@@ -158,7 +166,7 @@ std::size_t HttpHandle::header_line(std::string_view line) {
   const std::string_view text = trimmed(line);
   if (text.empty()) {
     long status = 0;
-    curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(easy(), CURLINFO_RESPONSE_CODE, &status);
     if (status >= 200) {
       head_.status = static_cast<int>(status);
       head_given_ = true;
@@ -197,7 +205,7 @@ void HttpHandle::discard() {
 bool HttpHandle::blocks(const HttpHandle& other) const {
   if (!discarding_ || request_.url != other.request_.url) return false;
   long version = 0;
-  curl_easy_getinfo(easy_, CURLINFO_HTTP_VERSION, &version);
+  curl_easy_getinfo(easy(), CURLINFO_HTTP_VERSION, &version);
   return version == CURL_HTTP_VERSION_1_1;
 }
 

@@ -14,7 +14,7 @@
 
 namespace allm {
 
-// Made on any thread, then used by who drives the loop only, but for `mailbox`.
+// Made on any thread, then used by who drives the loop only, but for `mailbox` and `request`.
 class HttpHandle {
  public:
   HttpHandle(HttpRequest request, const HttpTimeouts& timeouts, const HttpLimits& limits, const HttpRoute& route,
@@ -23,8 +23,9 @@ class HttpHandle {
   HttpHandle& operator=(const HttpHandle&) = delete;
   ~HttpHandle();
 
-  CURL* easy() const { return easy_; }  // null if curl had no memory for one
+  CURL* easy() const { return handle_.easy.get(); }  // null if curl had no memory for one
   Mailbox& mailbox() { return mailbox_; }
+  const HttpRequest& request() const { return request_; }
 
   // The moment at which the exchange has been silent for too long, as far as is known now.
   std::chrono::steady_clock::time_point deadline() const;
@@ -49,8 +50,9 @@ class HttpHandle {
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
   std::size_t header_line(std::string_view line);
   std::size_t body(std::string_view bytes);
-  // What all exchanges by the same route have in common.
+  // What all exchanges with that URL by the same route have in common.
   void set_route(const Trust& trust, const std::string& proxy);
+  void set_url();
   void set_exchange();
   // Takes from the handle what points into this object.
   void clear_exchange();
@@ -62,7 +64,7 @@ class HttpHandle {
   Mailbox mailbox_;
   std::shared_ptr<SpareHandles> spares_;
   std::string settings_;  // what set_route has set
-  CURL* easy_ = nullptr;
+  EasyHandle handle_;
   curl_slist* header_list_ = nullptr;
   char error_text_[CURL_ERROR_SIZE] = {};
   HttpResponseHead head_;

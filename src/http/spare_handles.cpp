@@ -5,32 +5,25 @@
 
 namespace allm {
 
-SpareHandles::~SpareHandles() {
-  for (const Spare& spare : spares_) curl_easy_cleanup(spare.easy);
-}
-
-CURL* SpareHandles::take(std::string_view settings) {
+EasyHandle SpareHandles::take(std::string_view settings) {
   const std::lock_guard lock(mutex_);
   // The one that was used last is most likely still in the processor's caches.
   const auto found =
       std::find_if(spares_.rbegin(), spares_.rend(), [&](const Spare& spare) { return spare.settings == settings; });
-  if (found == spares_.rend()) return nullptr;
-  CURL* const easy = found->easy;
+  if (found == spares_.rend()) return {};
+  EasyHandle handle = std::move(found->handle);
   spares_.erase(std::next(found).base());
-  return easy;
+  return handle;
 }
 
-void SpareHandles::keep(CURL* easy, std::string settings) {
-  CURL* oldest = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    if (spares_.size() >= kMaxKept) {
-      oldest = spares_.front().easy;
-      spares_.erase(spares_.begin());
-    }
-    spares_.push_back({easy, std::move(settings)});
+void SpareHandles::keep(EasyHandle handle, std::string settings) {
+  EasyHandle oldest;  // freed after the lock
+  const std::lock_guard lock(mutex_);
+  if (spares_.size() >= kMaxKept) {
+    oldest = std::move(spares_.front().handle);
+    spares_.erase(spares_.begin());
   }
-  if (oldest != nullptr) curl_easy_cleanup(oldest);
+  spares_.push_back({std::move(handle), std::move(settings)});
 }
 
 }  // namespace allm

@@ -60,6 +60,8 @@ class HttpTransfer {
   virtual ~HttpTransfer() = default;  // cancels the exchange, unless it was let go; never waits
   // Never blocks. Only the waker of the latest poll is called. `spare` is a buffer that the transfer may use again.
   virtual Progress poll(const Waker& waker, std::string spare = {}) = 0;
+  // The request, with everything that was added to it.
+  virtual const HttpRequest& sent() const = 0;
   // The rest of the body is of no interest. Its end is awaited in the background, for a moment, so that the connection
   // can be used again. The transfer may then only be destroyed.
   virtual void let_go() = 0;

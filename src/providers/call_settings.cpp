@@ -10,8 +10,9 @@
 namespace allm {
 namespace {
 
-constexpr std::array<std::string_view, 6> kForAllm = {"receive_timeout", "request_timeout", "pool_timeout",
-                                                      "stream_timeout",  "retry_policy",    "api_key"};
+constexpr std::array<std::string_view, 7> kForAllm = {"connect_timeout", "receive_timeout", "request_timeout",
+                                                      "pool_timeout",    "stream_timeout",  "retry_policy",
+                                                      "api_key"};
 
 void collect(Json& settings, const Json& values) {
   if (!values.is_object()) return;

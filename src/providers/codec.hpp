@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -32,24 +34,38 @@ class BodyDecoder {
   virtual bool done() const = 0;
 };
 
+// How an answer is to come.
+enum class AnswerForm : std::uint8_t { whole, stream };
+
 // Any thread.
 class Codec {
  public:
+  // Makes a decoder once the head of the response is known. Outlived by its codec; holds what it needs of its call.
+  using DecoderMaker = std::function<std::unique_ptr<BodyDecoder>(const HttpResponseHead& head)>;
+
   virtual ~Codec() = default;
 
   // For messages, metadata and keys: "openai".
   virtual std::string_view provider() const = 0;
   // The request of a call, without its key. Fails with ValidationError for content that can never be sent and with
   // AdapterError `unsupported_feature` for what this provider cannot do.
-  virtual Result<HttpRequest> write(const AdapterCall& call) const = 0;
+  virtual Result<HttpRequest> write(const AdapterCall& call, AnswerForm form) const = 0;
+  // In the form that the call's request names.
+  Result<HttpRequest> write(const AdapterCall& call) const {
+    return write(call, call.request.stream ? AnswerForm::stream : AnswerForm::whole);
+  }
   // How a key travels.
   virtual HttpHeader key_header(std::string_view key) const = 0;
   // For a response of a status below 400; tells streams from whole bodies by the content type.
-  virtual std::unique_ptr<BodyDecoder> decoder(const AdapterCall& call, const HttpResponseHead& head) const = 0;
+  virtual DecoderMaker decoding(const AdapterCall& call) const = 0;
+  std::unique_ptr<BodyDecoder> decoder(const AdapterCall& call, const HttpResponseHead& head) const {
+    return decoding(call)(head);
+  }
   // The error that a response of a status of 400 and above stands for. `body` may be cut off and may be anything.
   virtual Error failure(const HttpResponseHead& head, std::string_view body) const = 0;
-  // What to send instead, once, after that failure: the request without something that the server does not understand.
-  virtual std::optional<HttpRequest> simpler(const AdapterCall& /*call*/, const HttpResponseHead& /*head*/,
+  // What to send instead, once, after that failure: the request without something that the server does not understand,
+  // and without its key.
+  virtual std::optional<HttpRequest> simpler(const HttpRequest& /*sent*/, const HttpResponseHead& /*head*/,
                                              std::string_view /*body*/) const {
     return std::nullopt;
   }

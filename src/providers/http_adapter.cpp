@@ -11,33 +11,29 @@
 namespace allm {
 namespace {
 
-// Takes the setting out: it is ours, and a provider would refuse it.
-Status take_timeout(Json& options, const char* name, std::chrono::milliseconds& timeout) {
-  if (!options.is_object()) return {};
+Status read_timeout(const Json& options, const char* name, std::chrono::milliseconds& timeout) {
   const auto found = options.find(name);
-  if (found == options.end()) return {};
-  const Json value = std::move(*found);
-  options.erase(found);
-  if (value.is_null()) return {};
-  if (!value.is_number_integer() || value.get<std::int64_t>() < 1) {
+  if (found == options.end() || found->is_null()) return {};
+  if (!found->is_number_integer() || found->get<std::int64_t>() < 1) {
     return std::unexpected(
         validation_error(ValidationError::Reason::invalid_option, {std::string(name)}, "invalid_value",
                          std::string("invalid option: ") + name + " must be a number of milliseconds, at least 1"));
   }
-  timeout = std::chrono::milliseconds(value.get<std::int64_t>());
+  timeout = std::chrono::milliseconds(found->get<std::int64_t>());
   return {};
 }
 
 }  // namespace
 
-Result<HttpTimeouts> HttpAdapter::take_timeouts(AdapterCall& call) const {
+Result<HttpTimeouts> HttpAdapter::timeouts_of(const AdapterCall& call) const {
   HttpTimeouts timeouts = options_.timeouts;
   // What the call says comes last, and wins.
-  for (Json* options : {&call.request.options, &call.options}) {
+  for (const Json* options : {&call.request.options, &call.options}) {
+    if (!options->is_object() || options->empty()) continue;
     for (const auto& [name, timeout] :
          {std::pair{"connect_timeout", &timeouts.connect}, std::pair{"receive_timeout", &timeouts.first_byte},
           std::pair{"stream_timeout", &timeouts.between_bytes}, std::pair{"request_timeout", &timeouts.whole}}) {
-      if (const Status taken = take_timeout(*options, name, *timeout); !taken) return std::unexpected(taken.error());
+      if (const Status read = read_timeout(*options, name, *timeout); !read) return std::unexpected(read.error());
     }
   }
   return timeouts;
@@ -54,12 +50,11 @@ Result<ApiKey> HttpAdapter::key_for(const AdapterCall& call, const std::string& 
                 " without TLS: use an https URL, or set allow_insecure_key if you trust the whole way to that host"));
 }
 
-Result<std::unique_ptr<EventSource>> HttpAdapter::open(const AdapterCall& given) {
-  AdapterCall call = given;
-  call.request.stream = true;  // whole answers are folded from streams
-  const Result<HttpTimeouts> timeouts = take_timeouts(call);
+Result<std::unique_ptr<EventSource>> HttpAdapter::open(const AdapterCall& call) {
+  const Result<HttpTimeouts> timeouts = timeouts_of(call);
   if (!timeouts) return std::unexpected(timeouts.error());
-  Result<HttpRequest> request = options_.codec->write(call);
+  // Whole answers are folded from streams.
+  Result<HttpRequest> request = options_.codec->write(call, AnswerForm::stream);
   if (!request) return std::unexpected(request.error());
   Result<ApiKey> key = key_for(call, request->url);
   if (!key) return std::unexpected(key.error());
@@ -70,7 +65,7 @@ Result<std::unique_ptr<EventSource>> HttpAdapter::open(const AdapterCall& given)
     if (!key.empty()) sent.headers.push_back(options.codec->key_header(key.reveal()));
     return client->start(std::move(sent), timeouts, options.limits, options.route);
   };
-  return std::make_unique<HttpSource>(options_.codec, std::move(call), *std::move(key), std::move(send),
+  return std::make_unique<HttpSource>(options_.codec, options_.codec->decoding(call), *std::move(key), std::move(send),
                                       *std::move(request), options_.limits.max_event_bytes);
 }
 

@@ -34,8 +34,8 @@ class HttpAdapter : public Adapter, public std::enable_shared_from_this<HttpAdap
  private:
   // The key to send there, or an empty one.
   Result<ApiKey> key_for(const AdapterCall& call, const std::string& url) const;
-  // The limits of this call; its options no longer have them.
-  Result<HttpTimeouts> take_timeouts(AdapterCall& call) const;
+  // The limits of this call.
+  Result<HttpTimeouts> timeouts_of(const AdapterCall& call) const;
 
   const HttpAdapterOptions options_;
 };

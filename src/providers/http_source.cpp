@@ -7,10 +7,10 @@
 
 namespace allm {
 
-HttpSource::HttpSource(std::shared_ptr<const Codec> codec, AdapterCall call, ApiKey key, Send send, HttpRequest request,
-                       std::size_t max_event_bytes)
+HttpSource::HttpSource(std::shared_ptr<const Codec> codec, Codec::DecoderMaker make_decoder, ApiKey key, Send send,
+                       HttpRequest request, std::size_t max_event_bytes)
     : codec_(std::move(codec)),
-      call_(std::move(call)),
+      make_decoder_(std::move(make_decoder)),
       key_(std::move(key)),
       max_event_bytes_(max_event_bytes),
       send_(std::move(send)),
@@ -51,7 +51,7 @@ void HttpSource::begin(HttpResponseHead head) {
                           "; redirects are not followed, so that a key goes to nobody else: use the final URL"));
   }
   if (head_.status >= 300) return;
-  decoder_ = codec_->decoder(call_, head_);
+  decoder_ = make_decoder_(head_);
   decoder_->set_max_event_bytes(max_event_bytes_);
 }
 
@@ -76,7 +76,8 @@ void HttpSource::end() {
 
 void HttpSource::end_failure() {
   const Send send = std::exchange(send_, nullptr);
-  if (std::optional<HttpRequest> request = send ? codec_->simpler(call_, head_, error_body_) : std::nullopt) {
+  if (std::optional<HttpRequest> request =
+          send ? codec_->simpler(transfer_->sent(), head_, error_body_) : std::nullopt) {
     transfer_ = send(*std::move(request));
     head_ = {};
     error_body_.clear();

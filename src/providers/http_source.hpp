@@ -23,8 +23,8 @@ class HttpSource : public EventSource {
   using Send = std::function<std::unique_ptr<HttpTransfer>(HttpRequest)>;
 
   // `key` is the one that is sent; it is kept out of every error.
-  HttpSource(std::shared_ptr<const Codec> codec, AdapterCall call, ApiKey key, Send send, HttpRequest request,
-             std::size_t max_event_bytes);
+  HttpSource(std::shared_ptr<const Codec> codec, Codec::DecoderMaker make_decoder, ApiKey key, Send send,
+             HttpRequest request, std::size_t max_event_bytes);
   Poll poll(const Waker& waker) override;
 
  private:
@@ -40,7 +40,7 @@ class HttpSource : public EventSource {
   void fail(Error error);
 
   std::shared_ptr<const Codec> codec_;
-  AdapterCall call_;
+  const Codec::DecoderMaker make_decoder_;
   ApiKey key_;
   const std::size_t max_event_bytes_;
   Send send_;  // null once a second try was made

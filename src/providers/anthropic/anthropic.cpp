@@ -20,8 +20,9 @@ class AnthropicCodec final : public Codec {
 
   std::string_view provider() const override { return kAnthropic; }
 
-  Result<HttpRequest> write(const AdapterCall& call) const override {
-    const Result<Json> body = anthropic_body(options_, call);
+  using Codec::write;
+  Result<HttpRequest> write(const AdapterCall& call, AnswerForm form) const override {
+    const Result<Json> body = anthropic_body(options_, call, form);
     if (!body) return std::unexpected(body.error());
     Result<std::string> text = write_json(*body);
     if (!text) return std::unexpected(std::move(text).error());
@@ -34,13 +35,14 @@ class AnthropicCodec final : public Codec {
 
   HttpHeader key_header(std::string_view key) const override { return {"x-api-key", std::string(key)}; }
 
-  std::unique_ptr<BodyDecoder> decoder(const AdapterCall& call, const HttpResponseHead& head) const override {
+  DecoderMaker decoding(const AdapterCall& call) const override {
     const Result<AnthropicStructure> structure = anthropic_structure(options_, call, provider_settings(call));
-    AnthropicAnswer answer(structure ? structure->tool_name : std::string(), provider_request_id(head.headers));
-    if (is_json_response(head)) {
-      return std::make_unique<AnthropicBody>(std::move(answer), head, call.include_raw_chunks);
-    }
-    return std::make_unique<AnthropicStream>(std::move(answer), head, call.include_raw_chunks);
+    return [tool_name = structure ? structure->tool_name : std::string(),
+            raw_chunks = call.include_raw_chunks](const HttpResponseHead& head) -> std::unique_ptr<BodyDecoder> {
+      AnthropicAnswer answer(tool_name, provider_request_id(head.headers));
+      if (is_json_response(head)) return std::make_unique<AnthropicBody>(std::move(answer), head, raw_chunks);
+      return std::make_unique<AnthropicStream>(std::move(answer), head, raw_chunks);
+    };
   }
 
   Error failure(const HttpResponseHead& head, std::string_view body) const override {

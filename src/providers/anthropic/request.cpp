@@ -127,7 +127,7 @@ std::int64_t max_tokens(const AnthropicCodecOptions& options, const Request& req
 
 }  // namespace
 
-Result<Json> anthropic_body(const AnthropicCodecOptions& options, const AdapterCall& call) {
+Result<Json> anthropic_body(const AnthropicCodecOptions& options, const AdapterCall& call, AnswerForm form) {
   const Request& request = call.request;
   Json settings = provider_settings(call);
   Result<std::string> model = called_model(call, kAnthropic);
@@ -149,7 +149,7 @@ Result<Json> anthropic_body(const AnthropicCodecOptions& options, const AdapterC
     if (request.prompt_cache->retention == PromptCache::Retention::long_term) body["cache_control"]["ttl"] = "1h";
   }
   write_settings(body, *structure, std::move(settings));
-  if (request.stream) body["stream"] = true;
+  if (form == AnswerForm::stream) body["stream"] = true;
   return body;
 }
 

@@ -9,6 +9,6 @@ namespace allm {
 
 // Fails with EngineError `missing_model`, with ValidationError for what can never be sent, and with AdapterError
 // `unsupported_feature` for what this provider cannot do.
-Result<Json> anthropic_body(const AnthropicCodecOptions& options, const AdapterCall& call);
+Result<Json> anthropic_body(const AnthropicCodecOptions& options, const AdapterCall& call, AnswerForm form);
 
 }  // namespace allm

@@ -42,24 +42,28 @@ class GeminiCodec final : public Codec {
 
   std::string_view provider() const override { return kGemini; }
 
-  Result<HttpRequest> write(const AdapterCall& call) const override {
+  using Codec::write;
+  Result<HttpRequest> write(const AdapterCall& call, AnswerForm form) const override {
     const Result<std::string> model = called_model(call, kGemini);
     if (!model) return std::unexpected(model.error());
     const Result<Json> body = gemini_body(options_, call);
     if (!body) return std::unexpected(body.error());
     Result<std::string> text = write_json(*body);
     if (!text) return std::unexpected(std::move(text).error());
-    return HttpRequest{.url = joined_url(options_.base_url, path(*model, call.request.stream)),
+    return HttpRequest{.url = joined_url(options_.base_url, path(*model, form)),
                        .headers = {{"content-type", "application/json"}},
                        .body = *std::move(text)};
   }
 
   HttpHeader key_header(std::string_view key) const override { return {"x-goog-api-key", std::string(key)}; }
 
-  std::unique_ptr<BodyDecoder> decoder(const AdapterCall& call, const HttpResponseHead& head) const override {
-    GeminiAnswer answer(call_id_prefix(call));
-    if (is_json_response(head)) return std::make_unique<GeminiBody>(std::move(answer), call.include_raw_chunks);
-    return std::make_unique<GeminiStream>(std::move(answer), call.include_raw_chunks);
+  DecoderMaker decoding(const AdapterCall& call) const override {
+    return [id_prefix = call_id_prefix(call),
+            raw_chunks = call.include_raw_chunks](const HttpResponseHead& head) -> std::unique_ptr<BodyDecoder> {
+      GeminiAnswer answer(id_prefix);
+      if (is_json_response(head)) return std::make_unique<GeminiBody>(std::move(answer), raw_chunks);
+      return std::make_unique<GeminiStream>(std::move(answer), raw_chunks);
+    };
   }
 
   Error failure(const HttpResponseHead& head, std::string_view body) const override {
@@ -68,10 +72,10 @@ class GeminiCodec final : public Codec {
 
  private:
   // Names such as tunedModels/x are complete; plain ones are below models/.
-  static std::string path(std::string_view model, bool stream) {
+  static std::string path(std::string_view model, AnswerForm form) {
     const std::string name =
         model.find('/') == std::string_view::npos ? std::string(kModels) + std::string(model) : std::string(model);
-    return url_path(name) + (stream ? ":streamGenerateContent?alt=sse" : ":generateContent");
+    return url_path(name) + (form == AnswerForm::stream ? ":streamGenerateContent?alt=sse" : ":generateContent");
   }
 
   GeminiCodecOptions options_;

@@ -23,7 +23,9 @@ class OpenAiCodec final : public Codec {
 
   std::string_view provider() const override { return options_.provider; }
 
-  Result<HttpRequest> write(const AdapterCall& call) const override {
+  using Codec::write;
+  // Always asks for a stream; a server that sends a whole body instead is understood.
+  Result<HttpRequest> write(const AdapterCall& call, AnswerForm /*form*/) const override {
     if (openai_wire::model_of(call).empty() && !options_.quirks.model_optional) {
       return std::unexpected(
           Error(EngineError{.reason = EngineError::Reason::missing_model, .provider = options_.provider},
@@ -46,24 +48,32 @@ class OpenAiCodec final : public Codec {
     return {.name = "Authorization", .value = "Bearer " + std::string(key)};
   }
 
-  std::unique_ptr<BodyDecoder> decoder(const AdapterCall& call, const HttpResponseHead& head) const override {
-    openai_wire::DecoderContext context = openai_wire::context_of(call, head, options_);
+  DecoderMaker decoding(const AdapterCall& call) const override {
     const bool responses = openai_wire::endpoint_of(call, options_).value_or(Endpoint::chat) == Endpoint::responses;
-    return responses ? openai_wire::responses_decoder(std::move(context))
-                     : openai_wire::chat_decoder(std::move(context));
+    return [this, responses, raw_chunks = call.include_raw_chunks,
+            id_seed = openai_wire::id_seed_of(call)](const HttpResponseHead& head) {
+      openai_wire::DecoderContext context = openai_wire::context_of(head, options_);
+      context.raw_chunks = raw_chunks;
+      context.id_seed = id_seed;
+      return responses ? openai_wire::responses_decoder(std::move(context))
+                       : openai_wire::chat_decoder(std::move(context));
+    };
   }
 
   Error failure(const HttpResponseHead& head, std::string_view body) const override {
     return openai_wire::http_failure(options_.provider, head, body);
   }
 
-  std::optional<HttpRequest> simpler(const AdapterCall& call, const HttpResponseHead& head,
+  std::optional<HttpRequest> simpler(const HttpRequest& sent, const HttpResponseHead& head,
                                      std::string_view body) const override {
     if ((head.status != 400 && head.status != 422) || !contains_word(body, "stream_options")) return std::nullopt;
     // Remembered, so that later requests go through at once, without usage.
     refuses_stream_options_ = true;
-    Result<HttpRequest> request = write(call);
-    return request ? std::optional(*std::move(request)) : std::nullopt;
+    Result<Json> members = parse_json(sent.body);
+    if (!members || members->erase("stream_options") == 0) return std::nullopt;
+    Result<std::string> simpler_body = write_json(*members);
+    if (!simpler_body) return std::nullopt;
+    return HttpRequest{.url = sent.url, .headers = headers_, .body = *std::move(simpler_body)};
   }
 
  private:

@@ -35,14 +35,16 @@ std::optional<Error> error_in(std::string_view text, std::string_view provider) 
 
 }  // namespace
 
-DecoderContext context_of(const AdapterCall& call, const HttpResponseHead& head, const OpenAiCodecOptions& options) {
+DecoderContext context_of(const HttpResponseHead& head, const OpenAiCodecOptions& options) {
   const std::string* type = find_header(head.headers, "content-type");
   return {.provider = options.provider,
           .quirks = options.quirks,
-          .raw_chunks = call.include_raw_chunks,
           .whole_body = type != nullptr && contains_word(*type, "json") && !contains_word(*type, "event-stream"),
-          .request_id = provider_request_id(head.headers),
-          .id_seed = call.request_id + '/' + std::to_string(call.request.messages.size())};
+          .request_id = provider_request_id(head.headers)};
+}
+
+std::string id_seed_of(const AdapterCall& call) {
+  return call.request_id + '/' + std::to_string(call.request.messages.size());
 }
 
 void StreamDecoder::feed(std::string_view bytes, std::vector<Event>& events) {

@@ -27,7 +27,9 @@ struct DecoderContext {
   std::optional<std::string> request_id = std::nullopt;  // the provider's, from the head
   std::string id_seed = {};                              // what makes ids of this call unlike those of any other
 };
-DecoderContext context_of(const AdapterCall& call, const HttpResponseHead& head, const OpenAiCodecOptions& options);
+// All but what depends on the call.
+DecoderContext context_of(const HttpResponseHead& head, const OpenAiCodecOptions& options);
+std::string id_seed_of(const AdapterCall& call);
 
 // One thread at a time, as any decoder.
 class StreamDecoder : public BodyDecoder {
