@@ -22,6 +22,7 @@ class StreamCollector {
   ~StreamCollector();
 
   void apply(const Event& event);
+  void apply(Event&& event);  // the same, taking what it keeps from the event
 
   // The response of the message being collected. Fails with the error that came before any message.
   Result<Response> response() const&;

@@ -1,5 +1,6 @@
 #include "allm/chat.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -13,18 +14,45 @@
 namespace allm {
 namespace {
 
+// Who reads a stream: a consumer that may look at every event, or a function that wants the result.
+enum class Reader : std::uint8_t { of_events, of_the_result };
+
 // Makes the stream of a run whose options are in order, with `make_source` called on them.
 template <class MakeSource>
-EventStream open_run(const Engine& engine, const CallOptions& options, MakeSource make_source) {
+EventStream open_run(const Engine& engine, const CallOptions& options, MakeSource make_source,
+                     Reader reader = Reader::of_events) {
   auto run = resolve_run(engine, options);
   if (!run) return failed_stream(run.error(), options);
+  (*run)->shows_messages = reader == Reader::of_events || options.on_event;
   const std::shared_ptr<const Run> settings = *run;
   return observed_stream(make_source(*std::move(run)), settings->options);
 }
 
+EventStream open_step(const Engine& engine, Thread thread, const CallOptions& options, Reader reader) {
+  const auto make = [&](std::shared_ptr<const Run> run) {
+    return std::make_unique<LoneStepSource>(std::move(run), std::move(thread));
+  };
+  return open_run(engine, options, make, reader);
+}
+
+EventStream open_chat(const Engine& engine, Thread thread, const CallOptions& options, Reader reader) {
+  const auto make = [&](std::shared_ptr<const Run> run) {
+    std::unique_ptr<EventSource> source;
+    const bool finalize = run->structured_finalize && run->has_response_format();
+    if (finalize) {
+      source = std::make_unique<FinalizeSource>(run, std::move(thread));
+    } else {
+      source = std::make_unique<ChatSource>(run, std::move(thread));
+    }
+    if (run->telemetry != nullptr) source = std::make_unique<ChatSpanSource>(std::move(run), std::move(source));
+    return source;
+  };
+  return open_run(engine, options, make, reader);
+}
+
 StreamCollector collect(EventStream events, Thread seed) {
   StreamCollector collector(std::move(seed));
-  while (std::optional<Event> event = events.next()) collector.apply(*event);
+  while (std::optional<Event> event = events.next()) collector.apply(*std::move(event));
   return collector;
 }
 
@@ -37,23 +65,11 @@ EventStream stream_generate(const Engine& engine, Request request, const CallOpt
 }
 
 EventStream stream_step(const Engine& engine, Thread thread, const CallOptions& options) {
-  return open_run(engine, options, [&](std::shared_ptr<const Run> run) {
-    return std::make_unique<LoneStepSource>(std::move(run), std::move(thread));
-  });
+  return open_step(engine, std::move(thread), options, Reader::of_events);
 }
 
 EventStream stream(const Engine& engine, Thread thread, const CallOptions& options) {
-  return open_run(engine, options, [&](std::shared_ptr<const Run> run) {
-    std::unique_ptr<EventSource> source;
-    const bool finalize = run->structured_finalize && run->has_response_format();
-    if (finalize) {
-      source = std::make_unique<FinalizeSource>(run, std::move(thread));
-    } else {
-      source = std::make_unique<ChatSource>(run, std::move(thread));
-    }
-    if (run->telemetry != nullptr) source = std::make_unique<ChatSpanSource>(std::move(run), std::move(source));
-    return source;
-  });
+  return open_chat(engine, std::move(thread), options, Reader::of_events);
 }
 
 Result<Response> generate(const Engine& engine, Request request, const CallOptions& options) {
@@ -61,7 +77,7 @@ Result<Response> generate(const Engine& engine, Request request, const CallOptio
 }
 
 Result<StepResult> step(const Engine& engine, Thread thread, const CallOptions& options) {
-  return collect(stream_step(engine, std::move(thread), options), {}).step_result();
+  return collect(open_step(engine, std::move(thread), options, Reader::of_the_result), {}).step_result();
 }
 
 Result<ChatResult> chat(const Engine& engine, Thread thread, const CallOptions& options) {
@@ -69,7 +85,7 @@ Result<ChatResult> chat(const Engine& engine, Thread thread, const CallOptions& 
   // keeping the steps lets the loop move them into it.
   std::optional<Error> error;
   std::shared_ptr<const ChatResult> result;
-  EventStream events = stream(engine, std::move(thread), options);
+  EventStream events = open_chat(engine, std::move(thread), options, Reader::of_the_result);
   while (true) {
     const Poll polled = events.wait();
     if (polled.is_end()) break;

@@ -27,6 +27,9 @@ struct StreamCollector::State {
 
   void start_message();
   void apply(const Event& event);
+  void apply(Event&& event);
+  void complete_call(ToolCall whole);
+  void complete_message(MessageCompleted message);
   ToolCall& call(const std::string& id);
   ToolOrder* unanswered(const std::string& id);
   Response build_response() &&;
@@ -79,6 +82,27 @@ StreamCollector::State::ToolOrder* StreamCollector::State::unanswered(const std:
   return &tools.back();
 }
 
+void StreamCollector::State::complete_call(ToolCall whole) {
+  if (!whole.raw_arguments) whole.raw_arguments.emplace();
+  call(whole.id) = std::move(whole);
+}
+
+void StreamCollector::State::complete_message(MessageCompleted message) {
+  if (!message_started) start_message();
+  completed = std::move(message);
+  if (completed->finish_reason) finish_reason = completed->finish_reason;
+}
+
+void StreamCollector::State::apply(Event&& event) {
+  if (auto* called = event.get_if<ToolCallCompleted>()) {
+    complete_call(std::move(called->call));
+  } else if (auto* message = event.get_if<MessageCompleted>()) {
+    complete_message(std::move(*message));
+  } else {
+    apply(std::as_const(event));
+  }
+}
+
 void StreamCollector::State::apply(const Event& event) {
   switch (event.tag()) {
     case EventTag::message_started:
@@ -103,16 +127,11 @@ void StreamCollector::State::apply(const Event& event) {
       call(delta.id).raw_arguments->append(delta.arguments_delta);
       break;
     }
-    case EventTag::tool_call_completed: {
-      ToolCall whole = event.get_if<ToolCallCompleted>()->call;
-      if (!whole.raw_arguments) whole.raw_arguments.emplace();
-      call(whole.id) = std::move(whole);
+    case EventTag::tool_call_completed:
+      complete_call(event.get_if<ToolCallCompleted>()->call);
       break;
-    }
     case EventTag::message_completed:
-      if (!message_started) start_message();
-      completed = *event.get_if<MessageCompleted>();
-      if (completed->finish_reason) finish_reason = completed->finish_reason;
+      complete_message(*event.get_if<MessageCompleted>());
       break;
     case EventTag::raw_chunk:
       break;
@@ -179,6 +198,7 @@ Response StreamCollector::State::build_response() && {
 }
 
 void StreamCollector::apply(const Event& event) { state_->apply(event); }
+void StreamCollector::apply(Event&& event) { state_->apply(std::move(event)); }
 
 bool StreamCollector::saw_chat_completed() const { return state_->chat != nullptr; }
 

@@ -82,13 +82,19 @@ Poll StepSource::begin() {
 
 Poll StepSource::poll_model(const Waker& waker) {
   Poll polled = model_->poll(waker);
+  if (!run_->shows_messages) {
+    while (polled.has_event() && polled.event().tag() != EventTag::error) {
+      collector_.apply(polled.take());
+      polled = model_->poll(waker);
+    }
+  }
   if (polled.has_event()) {
     collector_.apply(polled.event());
     if (polled.event().tag() == EventTag::error) polled = model_failed(std::move(polled));
   } else if (polled.is_end()) {
-    model_.reset();
     std::optional<Error> error = message_done();
     polled = error ? fail(*std::move(error)) : advance(waker);
+    model_.reset();  // the tools run meanwhile
   }
   return polled;
 }

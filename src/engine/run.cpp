@@ -100,8 +100,8 @@ RunLimits resolve_limits(const CallOptions& options, const CallOptions& defaults
 
 }  // namespace
 
-Result<std::shared_ptr<const Run>> resolve_run(const Engine& engine, CallOptions options,
-                                               std::shared_ptr<const ToolSet> tools) {
+Result<std::shared_ptr<Run>> resolve_run(const Engine& engine, CallOptions options,
+                                         std::shared_ptr<const ToolSet> tools) {
   const Engine::Impl& impl = engine.impl();
   const CallOptions& defaults = impl.params->options;
   auto run = std::make_shared<Run>();

@@ -45,6 +45,9 @@ struct Run {
   std::shared_ptr<RunLedger> ledger;     // null without a limit that it counts
   std::shared_ptr<CancelSignal> cancel;  // null if nobody can cancel the run
   bool can_end_early = false;            // whether a deadline or a cancellation can end a model call
+  // Whether anybody sees the events of which a message of the model consists. If not, they end where they are
+  // collected.
+  bool shows_messages = true;
 
   // What is left of the run's time; as good as endless without a limit.
   std::chrono::milliseconds time_left() const;
@@ -63,8 +66,8 @@ struct Run {
 
 // `tools` stand in for the engine's, if given. Fails with ValidationError `invalid_option`; every
 // option that is wrong is named.
-Result<std::shared_ptr<const Run>> resolve_run(const Engine& engine, CallOptions options,
-                                               std::shared_ptr<const ToolSet> tools = nullptr);
+Result<std::shared_ptr<Run>> resolve_run(const Engine& engine, CallOptions options,
+                                         std::shared_ptr<const ToolSet> tools = nullptr);
 
 // The second pass of a finalize run: no tools, one turn, the answer's format restored.
 std::shared_ptr<const Run> finalize_pass(const Run& run);

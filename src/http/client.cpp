@@ -15,6 +15,7 @@
 #include "runtime/function_task.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/no_broken_pipes.hpp"
+#include "runtime/pace.hpp"
 
 namespace allm {
 namespace {
@@ -71,6 +72,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     const auto blocks = [&](const auto& active) { return active.second.handle->blocks(*handle); };
     if (std::ranges::none_of(active_, blocks)) {
       start(handle);
+      loop_->expect_within(answers_.patience());
       return settle();
     }
     // The end of a body follows its last event at once, as a rule: to wait for it takes less than another connection.
@@ -245,6 +247,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
       if (entry == active_.end()) continue;
       const std::shared_ptr<HttpHandle> handle = entry->second.handle;
       remove(easy);
+      answers_.note(handle->duration());
       handle->finish(result);
     }
   }
@@ -294,6 +297,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
   std::unordered_map<int, bool> connections_;      // their sockets; whether it was last watched for reading
   std::vector<std::shared_ptr<HttpHandle>> held_;  // until another has freed its connection
   Timer held_timer_;
+  Pace answers_{std::chrono::microseconds(150)};  // how long the whole exchanges took
 };
 
 namespace {
@@ -324,6 +328,7 @@ class Transfer : public HttpTransfer {
   void let_go() override {
     if (!reader_) return;
     reader_.reset();
+    if (handle_->mailbox().ended()) return;
     // Mostly the end is there by the time that anybody drives, and nothing is left to do.
     multi_->post_lazily([multi = multi_, handle = handle_] { multi->let_go(handle->easy()); });
   }

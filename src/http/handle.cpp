@@ -199,7 +199,7 @@ void HttpHandle::touch() { heard_ = steady_clock::now(); }
 
 void HttpHandle::discard() {
   discarding_ = true;
-  started_ = steady_clock::now();
+  discarded_ = steady_clock::now();
 }
 
 bool HttpHandle::blocks(const HttpHandle& other) const {
@@ -210,7 +210,7 @@ bool HttpHandle::blocks(const HttpHandle& other) const {
 }
 
 steady_clock::time_point HttpHandle::deadline() const {
-  if (discarding_) return started_ + kLinger;
+  if (discarding_) return discarded_ + kLinger;
   const milliseconds silence = head_given_ ? timeouts_.between_bytes : timeouts_.first_byte;
   return std::min(after(heard_, silence), after(started_, timeouts_.whole));
 }

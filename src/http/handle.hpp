@@ -34,6 +34,8 @@ class HttpHandle {
   // Why it is over if it is over now; which of the limits it was.
   HttpFailure timeout() const;
   void start_clock();
+  // From the start to the last byte so far.
+  std::chrono::nanoseconds duration() const { return heard_ - started_; }
   // The consumer took what had filled its buffer: silence counts from now.
   void touch();
   // From now on the body is thrown away, and the exchange ends soon.
@@ -76,6 +78,7 @@ class HttpHandle {
   std::string too_large_;  // which limit the server exceeded
   std::chrono::steady_clock::time_point started_;
   std::chrono::steady_clock::time_point heard_;  // of the server last
+  std::chrono::steady_clock::time_point discarded_;
 };
 
 }  // namespace allm

@@ -76,6 +76,11 @@ class Mailbox {
     return {HttpTransfer::Pending()};
   }
 
+  bool ended() const {
+    const std::lock_guard lock(mutex_);
+    return ended_;
+  }
+
   bool paused() const {
     const std::lock_guard lock(mutex_);
     return paused_;

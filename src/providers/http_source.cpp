@@ -57,6 +57,8 @@ void HttpSource::begin(HttpResponseHead head) {
 
 void HttpSource::body(std::string bytes) {
   if (decoder_) {
+    // A piece that holds a whole answer would otherwise move its events several times.
+    events_.reserve(std::min(kManyEvents, bytes.size() / kUsualEventBytes));
     decoder_->feed(bytes, events_);
     if (decoder_->done()) {
       transfer_->let_go();

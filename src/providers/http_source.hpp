@@ -30,6 +30,8 @@ class HttpSource : public EventSource {
  private:
   // Of an answer that is an error, this much is read: the message is at its beginning.
   static constexpr std::size_t kMaxErrorBody = 64U << 10U;
+  static constexpr std::size_t kUsualEventBytes = 200;
+  static constexpr std::size_t kManyEvents = 32;
 
   void begin(HttpResponseHead head);
   void body(std::string bytes);

@@ -150,9 +150,16 @@ void Loop::wait(std::unique_lock<std::mutex>& lock, TimePoint until, Parker* gue
   }
   std::array<epoll_event, 64> events{};
   int count = 0;
+  const auto look = [&](const timespec* longest) {
+    count = epoll_pwait2(epoll_fd_, events.data(), static_cast<int>(events.size()), longest, nullptr);
+    return count != 0;
+  };
+  const auto patience = std::exchange(expected_within_, std::chrono::microseconds::zero());
   if (guest == nullptr || guest->begin_driving(*this)) {
-    count = epoll_pwait2(epoll_fd_, events.data(), static_cast<int>(events.size()),
-                         until == TimePoint::max() ? nullptr : &timeout, nullptr);
+    constexpr timespec kNoTime{};
+    const bool stays_awake = guest != nullptr && until > std::chrono::steady_clock::now() + patience;
+    const bool seen = stays_awake && yield_until([&] { return look(&kNoTime); }, patience, 1);
+    if (!seen) look(until == TimePoint::max() ? nullptr : &timeout);
   }
   if (guest != nullptr) guest->end_driving();
   for (int i = 0; i < count; ++i) {

@@ -14,12 +14,6 @@ namespace {
 // What a task may take to count as short, and how long a submitter waits for a thread that runs one.
 constexpr std::chrono::microseconds kShortTask{5};
 constexpr std::chrono::microseconds kPatience{6};
-// While the pool was without work for no longer than this, so many times in a row, a thread stays awake for as long: a
-// loop with a model that answers at once, as a small local one may, is faster by a third. Beyond it sleeping costs
-// little in comparison, and staying awake much.
-constexpr std::chrono::microseconds kQuickGap{1'000};
-constexpr int kQuickGaps = 4;
-
 }  // namespace
 
 void Pool::submit(std::shared_ptr<Task> task) {
@@ -39,13 +33,9 @@ void Pool::submit(std::shared_ptr<Task> task) {
 
 void Pool::note_gap() {
   const auto now = std::chrono::steady_clock::now();
-  const bool quick = now - last_used_ <= kQuickGap;
-  last_used_ = now;
-  if (!quick) {
-    quick_gaps_ = 0;
-  } else if (running_ == 0 && queue_.empty()) {
-    quick_gaps_ = std::min(quick_gaps_ + 1, kQuickGaps);
-  }
+  const auto gap = now - std::exchange(last_used_, now);
+  // While others run, there was none.
+  if (gap > kQuickGap || (running_ == 0 && queue_.empty())) gaps_.note(gap);
 }
 
 void Pool::call_thread(std::unique_lock<std::mutex>& lock) {
@@ -114,10 +104,10 @@ void Pool::run_worker(const std::shared_ptr<Worker>& worker) {
     }
     if (searching_ == 1 && !stopping_) {
       // The only one awake: stay so for a moment, the next call often follows at once.
-      const bool patient = quick_gaps_ >= kQuickGaps;
+      const std::chrono::microseconds patience = gaps_.patience();
       lock.unlock();
       const auto is_called = [this] { return queued_.load(std::memory_order_acquire) > 0; };
-      if (!spin_until(is_called) && patient) yield_until(is_called, kQuickGap);
+      if (!spin_until(is_called)) yield_until(is_called, patience);
       lock.lock();
       if (!queue_.empty()) continue;
     }
