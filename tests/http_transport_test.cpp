@@ -104,6 +104,29 @@ TEST(HttpTransport, NothingOfOneExchangeReachesTheNext) {
   EXPECT_EQ(server.connections(), 2U) << "one of them was not trusted";
 }
 
+// After several answers that came at once the next one is awaited awake, and may still take its time.
+TEST(HttpTransport, AnAnswerMayBeSlowAfterQuickOnes) {
+  std::atomic<Gate*> held = nullptr;
+  Gate asked;
+  const HttpServer server([&](const ServedRequest&, Reply& reply) {
+    if (Gate* const gate = held.load()) {
+      asked.open();
+      gate->wait();
+    }
+    say_hello(reply);
+  });
+  const Engine engine = engine_at(server);
+  for (int i = 0; i < 20; ++i) expect_hello(ask(engine));
+  Gate answer;
+  held = &answer;
+  const std::jthread answering([&] {
+    asked.wait();
+    answer.open();
+  });
+  expect_hello(ask(engine));
+  EXPECT_EQ(server.connections(), 1U);
+}
+
 TEST(HttpTransport, TakesBytesOneAtATime) {
   const HttpServer server([](const ServedRequest&, Reply& reply) {
     reply.begin(200, kStream);
@@ -197,7 +220,11 @@ TEST(HttpTransport, ACallCanSetTheLimits) {
     over.wait();
   });
   const Engine engine = engine_at(server);
-  const auto response = ask(engine, {.params = {{"receive_timeout", 50}, {"stream_timeout", 70}, {"top_p", 0.5}}});
+  const auto response = ask(engine, {.params = {{"connect_timeout", 9'000},
+                                                {"receive_timeout", 50},
+                                                {"stream_timeout", 70},
+                                                {"request_timeout", 8'000},
+                                                {"top_p", 0.5}}});
   over.open();
   EXPECT_EQ(error_of(response).message(), "the server did not answer within 0.05 s");
   EXPECT_EQ(seen.get().body.find("timeout"), std::string::npos) << "it is no business of the server's";

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -39,6 +40,29 @@ TEST(Collector, WithoutEventsHasNothing) {
   EXPECT_EQ(chat->thread, Thread{user("seed")});
   EXPECT_FALSE(chat->final_response.has_value());
   EXPECT_EQ(collector.tool_batch(), ToolBatch{});
+}
+
+TEST(Collector, GivenEventsAwayItComesToTheSame) {
+  const std::vector<Event> events = {
+      kStarted,
+      delta("Let me look."),
+      ToolCallStarted{"a", "one"},
+      ToolCallCompleted{{.id = "a", .name = "one", .arguments = {{"x", 1}}}},
+      MessageCompleted{.message = assistant("Let me look."),
+                       .finish_reason = FinishReason::tool_calls,
+                       .usage = Usage{.input_tokens = 3},
+                       .id = "m"},
+      ToolExecutionStarted{.id = "a", .name = "one", .arguments = {{"x", 1}}},
+      ToolResultEncoded{"a", "2"},
+  };
+  const StreamCollector kept = fold(events);
+  StreamCollector taken(Thread{user("seed")});
+  for (Event event : events) taken.apply(std::move(event));
+  ASSERT_TRUE(kept.response().has_value());
+  EXPECT_EQ(kept.response()->tool_calls.size(), 1U);
+  EXPECT_EQ(taken.response(), kept.response());
+  EXPECT_EQ(taken.tool_batch(), kept.tool_batch());
+  EXPECT_EQ(taken.chat_result(), kept.chat_result());
 }
 
 TEST(Collector, CompletedTextBeatsTheDeltas) {
