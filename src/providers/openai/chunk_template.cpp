@@ -11,15 +11,17 @@ namespace {
 constexpr int kTolerated = 16;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_plain(char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '\\'; }
 
 // How many bytes at the front are the inside of a string that means what it says. Nothing for any other string.
 std::optional<std::size_t> plain_text(std::string_view rest) {
-  const std::size_t end = rest.find('"');
-  if (end == std::string_view::npos) return std::nullopt;
-  const std::string_view text = rest.substr(0, end);
-  if (!std::ranges::all_of(text, is_plain) || !is_utf8(text)) return std::nullopt;
-  return end;
+  unsigned char bits = 0;  // in any of them
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(rest[i]);
+    if (byte == '"') return bits < 0x80 || is_utf8(rest.substr(0, i)) ? std::optional(i) : std::nullopt;
+    if (byte < 0x20 || byte == '\\') return std::nullopt;
+    bits |= byte;
+  }
+  return std::nullopt;
 }
 
 std::optional<std::size_t> number(std::string_view rest) {
