@@ -104,6 +104,19 @@ TEST(HttpTransport, NothingOfOneExchangeReachesTheNext) {
   EXPECT_EQ(server.connections(), 2U) << "one of them was not trusted";
 }
 
+TEST(HttpTransport, ASourceKeepsTheRuntimeThatItNeeds) {
+  const HttpServer server([](const ServedRequest&, Reply& reply) { say_hello(reply); });
+  auto runtime = Runtime::create();
+  auto source = engine_at(server).adapter()->open(
+      {.request = {.messages = {user("hi")}}, .model = "gpt-4.1", .runtime = runtime});
+  ASSERT_TRUE(source.has_value());
+  runtime.reset();
+  EventStream events(*std::move(source));
+  StreamCollector collector;
+  while (const auto event = events.next()) collector.apply(*event);
+  expect_hello(collector.response());
+}
+
 // After several answers that came at once the next one is awaited awake, and may still take its time.
 TEST(HttpTransport, AnAnswerMayBeSlowAfterQuickOnes) {
   std::atomic<Gate*> held = nullptr;
@@ -290,14 +303,26 @@ TEST(HttpTransport, AskedToWaitItWaitsAndSucceeds) {
 
 TEST(HttpTransport, AServerWithoutStreamOptionsIsAskedWithoutThem) {
   std::atomic<int> refused = 0;
+  Kept<ServedRequest> first;
+  Kept<ServedRequest> accepted;
   const HttpServer server([&](const ServedRequest& request, Reply& reply) {
-    if (request.body.find("stream_options") == std::string::npos) return say_hello(reply);
+    if (request.body.find("stream_options") == std::string::npos) {
+      accepted.set(request);
+      return say_hello(reply);
+    }
     ++refused;
+    first.set(request);
     reply.send(400, "application/json", R"({"error":{"message":"Unknown field: stream_options"}})");
   });
   const Engine engine = engine_at(server);
-  expect_hello(ask(engine));
-  expect_hello(ask(engine));
+  const CallOptions options = {.temperature = 0.1, .params = {{"seed", 7}}};
+  expect_hello(ask(engine, options));
+  Json body = *parse_json(first.get().body);
+  body.erase("stream_options");
+  EXPECT_EQ(accepted.get().body, *write_json(body)) << "nothing else is missing";
+  EXPECT_EQ(accepted.get().header("authorization"), first.get().header("authorization"));
+  expect_hello(ask(engine, options));
+  EXPECT_EQ(accepted.get().body, *write_json(body));
   EXPECT_EQ(refused, 1) << "it is remembered";
 }
 

@@ -15,9 +15,9 @@ namespace allm {
 namespace {
 
 // Options that an adapter reads by name and that are no part of what the model is asked.
-constexpr std::array<std::string_view, 9> kAdapterOnly = {"reasoning_effort", "reasoning_summary", "verbosity",
-                                                          "receive_timeout",  "request_timeout",   "pool_timeout",
-                                                          "stream_timeout",   "retry_policy",      "api_key"};
+constexpr std::array<std::string_view, 10> kAdapterOnly = {
+    "reasoning_effort", "reasoning_summary", "verbosity",      "connect_timeout", "receive_timeout",
+    "request_timeout",  "pool_timeout",      "stream_timeout", "retry_policy",    "api_key"};
 
 bool is_adapter_only(std::string_view name) {
   return std::find(kAdapterOnly.begin(), kAdapterOnly.end(), name) != kAdapterOnly.end();

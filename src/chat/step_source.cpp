@@ -92,9 +92,9 @@ Poll StepSource::poll_model(const Waker& waker) {
     collector_.apply(polled.event());
     if (polled.event().tag() == EventTag::error) polled = model_failed(std::move(polled));
   } else if (polled.is_end()) {
+    model_.reset();
     std::optional<Error> error = message_done();
     polled = error ? fail(*std::move(error)) : advance(waker);
-    model_.reset();  // the tools run meanwhile
   }
   return polled;
 }

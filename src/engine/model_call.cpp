@@ -99,8 +99,7 @@ void ModelCall::add_run_facts(MessageCompleted& completed) const {
 }
 
 Poll ModelCall::poll(const Waker& waker) {
-  if (done_) return Poll::end();
-  if (run_->can_end_early) return poll_until_ended(waker);
+  if (run_->can_end_early && !done_) return poll_until_ended(waker);
   return source_ ? poll_source(waker) : advance(waker);
 }
 
@@ -168,8 +167,8 @@ Poll ModelCall::poll_source(const Waker& waker) {
 void ModelCall::settle(Poll& polled, const Waker& waker) {
   if (polled.is_end()) {
     if (completed_) {
-      // The source goes with the call, which may be when there is time for it.
       done_ = true;
+      source_.reset();
       stream_.stop();
       generate_.stop();
       return;

@@ -17,7 +17,7 @@
 
 namespace allm {
 
-// Immutable once resolved, but for what `ledger` and `cancel` point to; safe to read from any thread.
+// Immutable once it is shared, but for what `ledger` and `cancel` point to; then safe to read from any thread.
 struct Run {
   Engine engine;
   CallOptions options;  // as the caller gave them; its tools are merged into `tools`

@@ -76,7 +76,6 @@ HttpHandle::~HttpHandle() {
   if (handle_) {
     clear_exchange();
     if (ended_well_) spares_->keep(std::move(handle_), std::move(settings_));
-    handle_ = {};
   }
   // One of the headers is the key.
   for (curl_slist* item = header_list_; item != nullptr; item = item->next) {
@@ -110,7 +109,9 @@ void HttpHandle::set_url() {
   handle_.url.reset(curl_url());
   // As curl reads CURLOPT_URL, which says what is wrong with one that cannot be read.
   constexpr unsigned kLikeCurl = CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME;
-  if (curl_url_set(handle_.url.get(), CURLUPART_URL, request_.url.c_str(), kLikeCurl) == CURLUE_OK) {
+  const bool is_read = curl_url_set(handle_.url.get(), CURLUPART_URL, request_.url.c_str(), kLikeCurl) == CURLUE_OK;
+  // The zone of an IPv6 address is lost by curl before 8.3 in a URL that was taken apart.
+  if (is_read && request_.url.find('%') == std::string::npos) {
     curl_easy_setopt(easy(), CURLOPT_CURLU, handle_.url.get());
   } else {
     curl_easy_setopt(easy(), CURLOPT_URL, request_.url.c_str());

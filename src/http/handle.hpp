@@ -52,7 +52,7 @@ class HttpHandle {
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
   std::size_t header_line(std::string_view line);
   std::size_t body(std::string_view bytes);
-  // What all exchanges with that URL by the same route have in common.
+  // What all exchanges by the same route have in common.
   void set_route(const Trust& trust, const std::string& proxy);
   void set_url();
   void set_exchange();
@@ -65,7 +65,7 @@ class HttpHandle {
   const HttpLimits limits_;
   Mailbox mailbox_;
   std::shared_ptr<SpareHandles> spares_;
-  std::string settings_;  // what set_route has set
+  std::string settings_;  // what set_route and set_url have set
   EasyHandle handle_;
   curl_slist* header_list_ = nullptr;
   char error_text_[CURL_ERROR_SIZE] = {};

@@ -65,8 +65,8 @@ Result<std::unique_ptr<EventSource>> HttpAdapter::open(const AdapterCall& call) 
     if (!key.empty()) sent.headers.push_back(options.codec->key_header(key.reveal()));
     return client->start(std::move(sent), timeouts, options.limits, options.route);
   };
-  return std::make_unique<HttpSource>(options_.codec, options_.codec->decoding(call), *std::move(key), std::move(send),
-                                      *std::move(request), options_.limits.max_event_bytes);
+  return std::make_unique<HttpSource>(options_.codec, options_.codec->decoding(call), *std::move(key), runtime,
+                                      std::move(send), *std::move(request), options_.limits.max_event_bytes);
 }
 
 }  // namespace allm

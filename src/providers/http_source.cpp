@@ -7,12 +7,13 @@
 
 namespace allm {
 
-HttpSource::HttpSource(std::shared_ptr<const Codec> codec, Codec::DecoderMaker make_decoder, ApiKey key, Send send,
-                       HttpRequest request, std::size_t max_event_bytes)
+HttpSource::HttpSource(std::shared_ptr<const Codec> codec, Codec::DecoderMaker make_decoder, ApiKey key,
+                       std::shared_ptr<Runtime> runtime, Send send, HttpRequest request, std::size_t max_event_bytes)
     : codec_(std::move(codec)),
       make_decoder_(std::move(make_decoder)),
       key_(std::move(key)),
       max_event_bytes_(max_event_bytes),
+      runtime_(std::move(runtime)),
       send_(std::move(send)),
       transfer_(send_(std::move(request))) {}
 

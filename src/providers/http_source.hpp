@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "allm/keys.hpp"
+#include "allm/runtime.hpp"
 #include "allm/stream.hpp"
 
 #include "http/transfer.hpp"
@@ -22,9 +23,9 @@ class HttpSource : public EventSource {
   // Sends a request, its key added.
   using Send = std::function<std::unique_ptr<HttpTransfer>(HttpRequest)>;
 
-  // `key` is the one that is sent; it is kept out of every error.
-  HttpSource(std::shared_ptr<const Codec> codec, Codec::DecoderMaker make_decoder, ApiKey key, Send send,
-             HttpRequest request, std::size_t max_event_bytes);
+  // `key` is the one that is sent; it is kept out of every error. `runtime` is the one whose loop `send` uses.
+  HttpSource(std::shared_ptr<const Codec> codec, Codec::DecoderMaker make_decoder, ApiKey key,
+             std::shared_ptr<Runtime> runtime, Send send, HttpRequest request, std::size_t max_event_bytes);
   Poll poll(const Waker& waker) override;
 
  private:
@@ -45,6 +46,7 @@ class HttpSource : public EventSource {
   const Codec::DecoderMaker make_decoder_;
   ApiKey key_;
   const std::size_t max_event_bytes_;
+  const std::shared_ptr<Runtime> runtime_;
   Send send_;  // null once a second try was made
   std::unique_ptr<HttpTransfer> transfer_;
   HttpResponseHead head_;

@@ -15,6 +15,21 @@
 #include "runtime/parker.hpp"
 
 namespace allm {
+namespace {
+
+// None if that was in the past; anything for a time that never comes.
+timespec time_until(std::chrono::steady_clock::time_point time) {
+  using std::chrono::steady_clock;
+  timespec left{};
+  if (time == steady_clock::time_point::min() || time == steady_clock::time_point::max()) return left;
+  const auto nanoseconds = std::max<std::int64_t>(
+      0, std::chrono::duration_cast<std::chrono::nanoseconds>(time - steady_clock::now()).count());
+  left.tv_sec = static_cast<time_t>(nanoseconds / 1'000'000'000);
+  left.tv_nsec = static_cast<long>(nanoseconds % 1'000'000'000);
+  return left;
+}
+
+}  // namespace
 
 Loop::Loop() : epoll_fd_(epoll_create1(EPOLL_CLOEXEC)), event_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   epoll_event event{};
@@ -141,25 +156,19 @@ void Loop::wait(std::unique_lock<std::mutex>& lock, TimePoint until, Parker* gue
   if (!heap_.empty()) until = std::min(until, heap_.front()->deadline_);
   planned_ = until;
   lock.unlock();
-  timespec timeout{};
-  if (until != TimePoint::max() && until != TimePoint::min()) {
-    const auto left = std::max<std::int64_t>(
-        0, std::chrono::duration_cast<std::chrono::nanoseconds>(until - std::chrono::steady_clock::now()).count());
-    timeout.tv_sec = static_cast<time_t>(left / 1'000'000'000);
-    timeout.tv_nsec = static_cast<long>(left % 1'000'000'000);
-  }
   std::array<epoll_event, 64> events{};
   int count = 0;
-  const auto look = [&](const timespec* longest) {
-    count = epoll_pwait2(epoll_fd_, events.data(), static_cast<int>(events.size()), longest, nullptr);
+  const auto look_until = [&](TimePoint time) {
+    const timespec timeout = time_until(time);
+    count = epoll_pwait2(epoll_fd_, events.data(), static_cast<int>(events.size()),
+                         time == TimePoint::max() ? nullptr : &timeout, nullptr);
     return count != 0;
   };
   const auto patience = std::exchange(expected_within_, std::chrono::microseconds::zero());
   if (guest == nullptr || guest->begin_driving(*this)) {
-    constexpr timespec kNoTime{};
     const bool stays_awake = guest != nullptr && until > std::chrono::steady_clock::now() + patience;
-    const bool seen = stays_awake && yield_until([&] { return look(&kNoTime); }, patience, 1);
-    if (!seen) look(until == TimePoint::max() ? nullptr : &timeout);
+    const bool seen = stays_awake && yield_until([&] { return look_until(TimePoint::min()); }, patience, 1);
+    if (!seen) look_until(until);
   }
   if (guest != nullptr) guest->end_driving();
   for (int i = 0; i < count; ++i) {

@@ -77,7 +77,8 @@ class Loop : public std::enable_shared_from_this<Loop> {
   // Its watcher is not told any more until it watches again, which is then cheaper than after unwatch(). For a
   // descriptor that stays open; unwatch() it before it is closed.
   void rest(int fd);
-  // What a guest waits for next is likely to come within that time: it stays awake for as long before it sleeps.
+  // Only for who drives: what a guest waits for next is likely to come within that time. It stays awake for as long
+  // before it sleeps.
   void expect_within(std::chrono::microseconds time) { expected_within_ = time; }
   // From now on what watchers do may raise SIGPIPE: it is kept from threads that drive.
   void expect_broken_pipes();

@@ -92,11 +92,22 @@ TEST(AnthropicRequest, FillsInMaxTokensOnTopOfAThinkingBudget) {
 TEST(AnthropicRequest, TranslatesSettingsAndLetsNoneOfAllmsOwnThrough) {
   AdapterCall call = call_of({user("hi")});
   call.request.options = {{"top_k", 3}};
-  call.options = {{"stop", "END"},          {"user", "u1"},         {"top_p", 0.9},
-                  {"request_timeout", 5},   {"receive_timeout", 5}, {"stream_timeout", 5},
-                  {"pool_timeout", 5},      {"retry_policy", "x"},  {"api_key", "sk-secret"},
-                  {"reasoning_summary", 1}, {"verbosity", "low"},   {"parallel_tool_calls", true},
-                  {"service_tier", "auto"}, {"max_tokens", 99},     {"reasoning_effort", "minimal"}};
+  call.options = {{"stop", "END"},
+                  {"user", "u1"},
+                  {"top_p", 0.9},
+                  {"request_timeout", 5},
+                  {"receive_timeout", 5},
+                  {"stream_timeout", 5},
+                  {"pool_timeout", 5},
+                  {"connect_timeout", 5},
+                  {"retry_policy", "x"},
+                  {"api_key", "sk-secret"},
+                  {"reasoning_summary", 1},
+                  {"verbosity", "low"},
+                  {"parallel_tool_calls", true},
+                  {"service_tier", "auto"},
+                  {"max_tokens", 99},
+                  {"reasoning_effort", "minimal"}};
   expect_body(call, R"({"model":"claude","max_tokens":99,"messages":[{"role":"user","content":"hi"}],"top_k":3,
                         "top_p":0.9,"stop_sequences":["END"],"metadata":{"user_id":"u1"},"service_tier":"auto",
                         "output_config":{"effort":"low"}})");

@@ -168,7 +168,8 @@ TEST(ChatRequest, RawOptionsOverwriteAndOwnOnesStayHere) {
   call.options = {{"user", "v"},          {"metadata", {{"k", "v"}}},  {"stream_options", nullptr},
                   {"stream_timeout", 5},  {"api_key", "secret"},       {"retry_policy", "off"},
                   {"verbosity", "low"},   {"reasoning_effort", "low"}, {"reasoning_summary", "auto"},
-                  {"request_timeout", 5}, {"receive_timeout", 1},      {"pool_timeout", 1}};
+                  {"request_timeout", 5}, {"receive_timeout", 1},      {"pool_timeout", 1},
+                  {"connect_timeout", 1}};
   expect_body(body_of(call), R"({"model":"gpt-4o-mini","messages":[{"role":"user","content":"hi"}],"temperature":1.5,
     "stream":true,"user":"v","stop":["a","b"],"metadata":{"k":"v"}})");
 }

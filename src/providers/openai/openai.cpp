@@ -1,6 +1,7 @@
 #include "providers/openai/openai.hpp"
 
 #include <atomic>
+#include <limits>
 #include <utility>
 
 #include "providers/failures.hpp"
@@ -69,7 +70,9 @@ class OpenAiCodec final : public Codec {
     if ((head.status != 400 && head.status != 422) || !contains_word(body, "stream_options")) return std::nullopt;
     // Remembered, so that later requests go through at once, without usage.
     refuses_stream_options_ = true;
-    Result<Json> members = parse_json(sent.body);
+    constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
+    constexpr ReadLimits kOurs{.max_bytes = kAny, .max_string_bytes = kAny, .max_items = kAny};
+    Result<Json> members = parse_json(sent.body, kOurs);
     if (!members || members->erase("stream_options") == 0) return std::nullopt;
     Result<std::string> simpler_body = write_json(*members);
     if (!simpler_body) return std::nullopt;

@@ -75,7 +75,13 @@ TEST(ResponsesRequest, HasSettingsWhereThisEndpointWantsThem) {
   request.response_format = ResponseFormat::json_schema("n", {{"type", "object"}});
   request.prompt_cache = PromptCache{.key = "k", .retention = PromptCache::Retention::long_term};
   request.options = {{"stop", "x"}, {"text", {{"extra", 1}}}, {"service_tier", "flex"}};
-  call.options.update({{"reasoning_effort", "high"}, {"reasoning_summary", "auto"}, {"verbosity", "low"}});
+  call.options.update({{"reasoning_effort", "high"},
+                       {"reasoning_summary", "auto"},
+                       {"verbosity", "low"},
+                       {"connect_timeout", 1},
+                       {"receive_timeout", 1},
+                       {"stream_timeout", 1},
+                       {"request_timeout", 1}});
   EXPECT_EQ(body_of(call), *parse_json(R"({"model":"gpt-5.5","input":[{"role":"user","content":"hi"}],
     "tools":[{"type":"function","name":"f","description":"d","parameters":{"type":"object"},"strict":false},
       {"type":"function","name":"g","parameters":{"type":"object","properties":{}},"strict":true}],
