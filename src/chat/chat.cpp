@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "chat/chat_source.hpp"
@@ -73,7 +74,15 @@ EventStream stream(const Engine& engine, Thread thread, const CallOptions& optio
 }
 
 Result<Response> generate(const Engine& engine, Request request, const CallOptions& options) {
-  return collect(stream_generate(engine, std::move(request), options), {}).response();
+  std::string request_id;
+  const auto make = [&](std::shared_ptr<const Run> run) {
+    request_id = run->request_id;
+    return std::make_unique<GenerateSource>(std::move(run), std::move(request));
+  };
+  Result<Response> response = collect(open_run(engine, options, make), {}).response();
+  // A message that broke off has nobody who says it.
+  if (response) response->request_id = std::move(request_id);
+  return response;
 }
 
 Result<StepResult> step(const Engine& engine, Thread thread, const CallOptions& options) {

@@ -370,6 +370,14 @@ TEST(Generate, RunsNoTools) {
   EXPECT_EQ(response->finish_reason, FinishReason::tool_calls);
 }
 
+TEST(Generate, SaysWhichRunAMessageThatBrokeOffIsOf) {
+  const Engine engine = engine_of({{fake_text("x"), fake_error(AdapterError::Reason::timeout)}});
+  const auto response = generate(engine, {.messages = {user("hi")}}, {.request_id = "mine"});
+  ASSERT_TRUE(response.has_value());
+  EXPECT_EQ(response->finish_reason, FinishReason::error);
+  EXPECT_EQ(response->request_id, "mine");
+}
+
 TEST(Generate, GivesTheRequestsToolsTheirChance) {
   const auto adapter = fake({kAnswer, kAnswer}, {.record = true});
   const Engine engine({.adapter = adapter, .tools = tools()});

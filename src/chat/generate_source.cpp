@@ -15,8 +15,18 @@ Poll GenerateSource::poll(const Waker& waker) {
       return Event(ErrorEvent{valid.error()});
     }
     model_.emplace(run_, call_.call());
+    if (run_->telemetry != nullptr) collector_.emplace();
   }
-  return model_->poll(waker);
+  Poll polled = model_->poll(waker);
+  if (collector_) observe(polled);
+  return polled;
+}
+
+void GenerateSource::observe(const Poll& polled) {
+  if (polled.has_event()) return collector_->apply(polled.event());
+  if (!polled.is_end()) return;
+  if (const Result<Response> response = std::move(*collector_).response()) model_->came_to(*response);
+  collector_.reset();
 }
 
 }  // namespace allm

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "allm/collector.hpp"
 #include "allm/stream.hpp"
 
 #include "chat/prepared_call.hpp"
@@ -20,9 +21,12 @@ class GenerateSource : public EventSource {
   const PreparedCall& call() const { return call_; }
 
  private:
+  void observe(const Poll& polled);
+
   std::shared_ptr<const Run> run_;
   PreparedCall call_;
   std::optional<ModelCall> model_;
+  std::optional<StreamCollector> collector_;  // for telemetry, if anybody listens
   bool done_ = false;
 };
 

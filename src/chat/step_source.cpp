@@ -92,8 +92,8 @@ Poll StepSource::poll_model(const Waker& waker) {
     collector_.apply(polled.event());
     if (polled.event().tag() == EventTag::error) polled = model_failed(std::move(polled));
   } else if (polled.is_end()) {
-    model_.reset();
-    std::optional<Error> error = message_done();
+    std::optional<Error> error = take_message();
+    if (!error) error = message_done();
     polled = error ? fail(*std::move(error)) : advance(waker);
   }
   return polled;
@@ -124,13 +124,18 @@ void StepSource::append_assistant(bool with_calls) {
   step_->thread.messages.push_back(std::move(message));
 }
 
-std::optional<Error> StepSource::message_done() {
+std::optional<Error> StepSource::take_message() {
   Result<Response> collected = std::move(collector_).response();
   if (!collected) return collected.error();
   step_->response = *std::move(collected);
-  Response& response = step_->response;
-  response.request_id = run_->request_id;
+  step_->response.request_id = run_->request_id;
+  model_->came_to(step_->response);
+  model_.reset();
+  return std::nullopt;
+}
 
+std::optional<Error> StepSource::message_done() {
+  const Response& response = step_->response;
   const bool runs_tools = response.finish_reason == FinishReason::tool_calls && !response.tool_calls.empty();
   state_ = State::completed;
   if (!runs_tools) {

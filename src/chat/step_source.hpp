@@ -44,6 +44,8 @@ class StepSource : public EventSource {
   Poll poll_model(const Waker& waker);
   std::optional<Poll> poll_tools(const Waker& waker);
   std::optional<Poll> poll_not_run();
+  // Takes the model's message and is done with its call; an error if there is none.
+  std::optional<Error> take_message();
   // Decides what follows the message; an error if the step cannot go on.
   std::optional<Error> message_done();
   // Sorts the calls by what becomes of them, and asks the gate first.

@@ -142,7 +142,6 @@ Poll ModelCall::end(RunEnd why, const Error& error) {
   source_.reset();
   if (completed_) {
     stream_.stop();
-    generate_.stop();
     return Poll::end();
   }
   ended_ = std::move(why);
@@ -170,7 +169,6 @@ void ModelCall::settle(Poll& polled, const Waker& waker) {
       done_ = true;
       source_.reset();
       stream_.stop();
-      generate_.stop();
       return;
     }
     polled = ErrorEvent{malformed("the adapter's stream ended before its message was complete")};

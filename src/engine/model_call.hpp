@@ -20,6 +20,8 @@ class ModelCall : public EventSource {
   ModelCall(std::shared_ptr<const Run> run, const AdapterCall& call);
   Poll poll(const Waker& waker) override;
 
+  // After the end of a message that is complete: tells telemetry what the call came to.
+  void came_to(const Response& response) { generate_.stop({.response = &response}); }
   // Why the run ended the call, if it did: its last event is then an ErrorEvent that says so.
   const std::optional<RunEnd>& ended() const { return ended_; }
 

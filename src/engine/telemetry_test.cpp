@@ -195,17 +195,28 @@ TEST(Telemetry, StopsCarryTheResults) {
       if (event.span == SpanKind::step) steps += event.step != nullptr ? 1 : 0;
       if (event.span == SpanKind::chat) chats += event.chat != nullptr && event.chat->steps.size() == 2 ? 1 : 0;
       if (event.span == SpanKind::tool) tools += event.outcome != nullptr && event.tool != nullptr ? 1 : 0;
+      // Those of one run come one after the other.
+      if (event.span == SpanKind::generate && event.response != nullptr) responses.push_back(*event.response);
     }
     std::atomic<int> steps = 0;
     std::atomic<int> chats = 0;
     std::atomic<int> tools = 0;
+    std::vector<Response> responses;
   };
   const auto sink = std::make_shared<Sink>();
   const Engine engine({.adapter = fake({kCallsTool, kAnswer}), .tools = tools(), .telemetry = sink});
-  ASSERT_TRUE(chat(engine, {user("hi")}).has_value());
+  const auto result = chat(engine, {user("hi")});
+  ASSERT_TRUE(result.has_value());
   EXPECT_EQ(sink->steps, 2);
   EXPECT_EQ(sink->chats, 1);
   EXPECT_EQ(sink->tools, 1);
+  ASSERT_EQ(sink->responses.size(), 2U);
+  EXPECT_EQ(sink->responses[0], result->steps[0].response);
+  EXPECT_EQ(sink->responses[1], result->steps[1].response);
+  sink->responses.clear();
+  const auto response = generate(Engine({.adapter = fake({kAnswer}), .telemetry = sink}), {.messages = {user("hi")}});
+  ASSERT_TRUE(response.has_value());
+  EXPECT_EQ(sink->responses, std::vector{*response});
 }
 
 TEST(LogTelemetry, WritesALinePerEventWithoutTheUsersData) {
