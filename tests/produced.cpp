@@ -37,7 +37,8 @@ class Search : public ::testing::Environment {
         break;
       }
     }
-    if (!produced().keys.empty()) {
+    // A part of the tests may have nothing to search.
+    if (::testing::FLAGS_gtest_filter == "*") {
       EXPECT_FALSE(produced().text.empty()) << "nothing was noted that could be searched";
     }
   }
@@ -50,6 +51,7 @@ class NotingTelemetry : public Telemetry {
     std::string line = name_of(event) + " " + std::string(event.request_id);
     if (event.model != nullptr) line += " " + *event.model;
     if (event.detail != nullptr) line += " " + event.detail->dump();
+    if (event.response != nullptr) line += " " + to_json(*event.response).value_or("");
     if (event.chat != nullptr) line += " " + to_json(*event.chat).value_or("");
     if (event.step != nullptr) line += " " + to_json(*event.step).value_or("");
     if (event.error != nullptr) note_produced(*event.error);
