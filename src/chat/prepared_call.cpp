@@ -9,18 +9,17 @@
 
 #include "engine/costs.hpp"
 #include "engine/engine_impl.hpp"
+#include "engine/own_options.hpp"
 #include "tools/compact.hpp"
 
 namespace allm {
 namespace {
 
 // Options that an adapter reads by name and that are no part of what the model is asked.
-constexpr std::array<std::string_view, 10> kAdapterOnly = {
-    "reasoning_effort", "reasoning_summary", "verbosity",      "connect_timeout", "receive_timeout",
-    "request_timeout",  "pool_timeout",      "stream_timeout", "retry_policy",    "api_key"};
+constexpr std::array<std::string_view, 3> kAdapterOnly = {"reasoning_effort", "reasoning_summary", "verbosity"};
 
 bool is_adapter_only(std::string_view name) {
-  return std::find(kAdapterOnly.begin(), kAdapterOnly.end(), name) != kAdapterOnly.end();
+  return is_own_option(name) || std::ranges::find(kAdapterOnly, name) != kAdapterOnly.end();
 }
 
 void overlay(Json& target, const Json& values) {

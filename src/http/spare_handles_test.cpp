@@ -1,5 +1,6 @@
 #include "http/spare_handles.hpp"
 
+#include <string>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -7,45 +8,43 @@
 namespace allm {
 namespace {
 
-EasyHandle new_handle() { return {.url = nullptr, .easy = decltype(EasyHandle::easy)(curl_easy_init())}; }
+// Keeps a new handle, and says which.
+CURL* keep_new(SpareHandles& spares, std::string settings) {
+  EasyHandle handle{.url = nullptr, .easy = decltype(EasyHandle::easy)(curl_easy_init())};
+  CURL* const easy = handle.easy.get();
+  spares.keep(std::move(handle), std::move(settings));
+  return easy;
+}
 
 TEST(SpareHandles, AreGivenToThoseWithTheSameSettings) {
   SpareHandles spares;
   EXPECT_FALSE(spares.take("a"));
-  EasyHandle of_a = new_handle();
-  EasyHandle of_b = new_handle();
-  CURL* const a = of_a.easy.get();
-  CURL* const b = of_b.easy.get();
-  spares.keep(std::move(of_a), "a");
-  spares.keep(std::move(of_b), "b");
+  CURL* const of_a = keep_new(spares, "a");
+  CURL* const of_b = keep_new(spares, "b");
   EXPECT_FALSE(spares.take("c"));
-  of_a = spares.take("a");
-  EXPECT_EQ(of_a.easy.get(), a);
+  EasyHandle taken = spares.take("a");
+  EXPECT_EQ(taken.easy.get(), of_a);
   EXPECT_FALSE(spares.take("a"));
-  EXPECT_EQ(spares.take("b").easy.get(), b);
-  spares.keep(std::move(of_a), "b");
-  EXPECT_EQ(spares.take("b").easy.get(), a);
+  EXPECT_EQ(spares.take("b").easy.get(), of_b);
+  spares.keep(std::move(taken), "b");
+  EXPECT_EQ(spares.take("b").easy.get(), of_a);
 }
 
 TEST(SpareHandles, TheOneUsedLastComesFirst) {
   SpareHandles spares;
-  EasyHandle first = new_handle();
-  EasyHandle second = new_handle();
-  CURL* const used_first = first.easy.get();
-  CURL* const used_last = second.easy.get();
-  spares.keep(std::move(first), "a");
-  spares.keep(std::move(second), "a");
-  EXPECT_EQ(spares.take("a").easy.get(), used_last);
-  EXPECT_EQ(spares.take("a").easy.get(), used_first);
+  CURL* const first = keep_new(spares, "a");
+  CURL* const last = keep_new(spares, "a");
+  EXPECT_EQ(spares.take("a").easy.get(), last);
+  EXPECT_EQ(spares.take("a").easy.get(), first);
 }
 
 // What is not kept must be freed, and so must what is never taken; the leak checker of the ASan build tells.
 TEST(SpareHandles, KeepNoMoreThanAFew) {
   SpareHandles spares;
   constexpr int kMany = 100;
-  for (int i = 0; i < kMany; ++i) spares.keep(new_handle(), "a");
+  for (int i = 0; i < kMany; ++i) keep_new(spares, "a");
   // A new one is kept in any case: the old ones may be of a route that nobody uses any more.
-  spares.keep(new_handle(), "b");
+  keep_new(spares, "b");
   EXPECT_TRUE(spares.take("b"));
   int kept = 0;
   while (spares.take("a")) ++kept;

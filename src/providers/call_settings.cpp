@@ -1,23 +1,18 @@
 #include "providers/call_settings.hpp"
 
-#include <algorithm>
-#include <array>
 #include <utility>
 
+#include "engine/own_options.hpp"
 #include "providers/content.hpp"
 #include "providers/failures.hpp"
 
 namespace allm {
 namespace {
 
-constexpr std::array<std::string_view, 7> kForAllm = {"connect_timeout", "receive_timeout", "request_timeout",
-                                                      "pool_timeout",    "stream_timeout",  "retry_policy",
-                                                      "api_key"};
-
 void collect(Json& settings, const Json& values) {
   if (!values.is_object()) return;
   for (const auto& [name, value] : values.items()) {
-    if (std::ranges::find(kForAllm, name) == kForAllm.end()) settings[name] = value;
+    if (!is_own_option(name)) settings[name] = value;
   }
 }
 

@@ -12,7 +12,7 @@ namespace allm::openai_wire {
 namespace {
 
 // Neutral names, which become something else on the wire or nothing.
-constexpr std::array<std::string_view, 4> kOwnOptions = {"reasoning_effort", "reasoning_summary", "verbosity",
+constexpr std::array<std::string_view, 4> kReadByName = {"reasoning_effort", "reasoning_summary", "verbosity",
                                                          "endpoint"};
 constexpr std::array<std::string_view, 9> kRefusedByReasoning = {"temperature",       "top_p",    "presence_penalty",
                                                                  "frequency_penalty", "logprobs", "top_logprobs",
@@ -75,7 +75,7 @@ void add_raw_options(const AdapterCall& call, const OpenAiQuirks& quirks, const 
                      std::span<const std::string_view> merged, Json& body) {
   Json settings = provider_settings(call);
   for (auto& [name, value] : settings.items()) {
-    if (holds(kOwnOptions, name)) continue;
+    if (holds(kReadByName, name)) continue;
     if (quirks.drop_refused && family.reasons && holds(kRefusedByReasoning, name)) continue;
     if (name == "parallel_tool_calls" && (!body.contains("tools") || !quirks.parallel_flag)) continue;
     if (value.is_null()) {
