@@ -26,6 +26,8 @@
 #include "allm/session.hpp"
 #include "allm/tool.hpp"
 
+#include "data/overloaded.hpp"
+
 namespace allm::codec {
 
 template <class T>
@@ -70,11 +72,6 @@ template <>
 inline constexpr std::string_view kTag<ToolError> = "ALLM.Error.ToolError";
 template <>
 inline constexpr std::string_view kTag<SessionError> = "ALLM.Error.SessionError";
-
-template <class... Functions>
-struct Overloaded : Functions... {
-  using Functions::operator()...;
-};
 
 template <class M, class T>
 concept Is = std::same_as<std::remove_const_t<M>, T>;

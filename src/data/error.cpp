@@ -7,6 +7,7 @@
 #include "allm/json.hpp"
 
 #include "data/names.hpp"
+#include "data/overloaded.hpp"
 #include "data/problems.hpp"
 
 namespace allm {
@@ -19,11 +20,6 @@ struct Error::Data {
 };
 
 namespace {
-
-template <class... Functions>
-struct Overloaded : Functions... {
-  using Functions::operator()...;
-};
 
 std::string describe(std::string_view kind, const std::optional<std::string>& who, std::string_view reason) {
   if (who.has_value()) return fmt::format("{} ({}): {}", kind, *who, reason);

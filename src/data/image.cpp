@@ -7,30 +7,19 @@
 
 #include "allm/message.hpp"
 
+#include "data/ascii.hpp"
 #include "data/base64.hpp"
+#include "data/overloaded.hpp"
 #include "data/read_file.hpp"
 
 namespace allm {
 
 namespace {
 
-template <class... Functions>
-struct Overloaded : Functions... {
-  using Functions::operator()...;
-};
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
-
 std::optional<std::string> mime_type_of_path(std::string_view path) {
   const std::size_t dot = path.rfind('.');
   if (dot == std::string_view::npos) return std::nullopt;
-  const std::string extension = lower(path.substr(dot + 1));
+  const std::string extension = lower_case(path.substr(dot + 1));
   if (extension == "png" || extension == "webp" || extension == "gif") return "image/" + extension;
   if (extension == "jpg" || extension == "jpeg") return "image/jpeg";
   return std::nullopt;
@@ -71,7 +60,7 @@ Image image_from_file(std::string path) {
 
 Result<Image> image_from_data_uri(std::string_view uri) {
   const std::size_t comma = uri.find(',');
-  const std::string head = lower(uri.substr(0, comma));
+  const std::string head = lower_case(uri.substr(0, comma));
   const std::size_t slash = head.find('/');
   const std::size_t end = head.find(';');
   constexpr std::size_t kSchemeSize = 5;

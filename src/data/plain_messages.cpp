@@ -9,6 +9,7 @@
 #include "allm/validate.hpp"
 
 #include "data/names.hpp"
+#include "data/path.hpp"
 #include "data/problems.hpp"
 #include "data/validate.hpp"
 
@@ -17,11 +18,6 @@ namespace allm {
 namespace {
 
 using Errors = std::vector<FieldError>;
-
-Path joined(Path path, PathStep step) {
-  path.push_back(std::move(step));
-  return path;
-}
 
 const Json& member(const Json& object, const char* key) {
   static const Json kNull = nullptr;
@@ -58,21 +54,21 @@ bool has_tag(const Json& json, std::string_view tag) { return json.is_object() &
 std::optional<std::string> text_or_null(const Json& object, const char* key, const Path& path, Errors& errors) {
   const Json& value = member(object, key);
   if (value.is_string()) return value.get<std::string>();
-  if (!value.is_null()) errors.push_back({joined(path, key), "invalid_type"});
+  if (!value.is_null()) errors.push_back({extended(path, key), "invalid_type"});
   return std::nullopt;
 }
 
 Json object_or_empty(const Json& object, const char* key, const Path& path, Errors& errors) {
   const Json& value = member(object, key);
   if (value.is_object()) return value;
-  if (!value.is_null()) errors.push_back({joined(path, key), "invalid_type"});
+  if (!value.is_null()) errors.push_back({extended(path, key), "invalid_type"});
   return Json::object();
 }
 
 template <std::size_t N>
 void refuse_others(const Json& object, const std::array<std::string_view, N>& known, const Path& path, Errors& errors) {
   for (const auto& [key, value] : object.items()) {
-    if (std::ranges::find(known, key) == known.end()) errors.push_back({joined(path, key), "unknown_field"});
+    if (std::ranges::find(known, key) == known.end()) errors.push_back({extended(path, key), "unknown_field"});
   }
 }
 
@@ -81,7 +77,7 @@ Part plain_text(const Json& json, const Path& path, Errors& errors) {
   if (const Json& text = member(json, "text"); text.is_string()) {
     part.text = text.get<std::string>();
   } else {
-    errors.push_back({joined(path, "text"), text.is_null() ? "required" : "invalid_type"});
+    errors.push_back({extended(path, "text"), text.is_null() ? "required" : "invalid_type"});
   }
   part.metadata = object_or_empty(json, "metadata", path, errors);
   refuse_others(json, std::array<std::string_view, 3>{"type", "text", "metadata"}, path, errors);
@@ -104,11 +100,11 @@ Part plain_image(const Json& json, const Path& path, Errors& errors) {
   }
   if (auto mime_type = text_or_null(json, "mime_type", path, errors)) part.image.mime_type = std::move(mime_type);
   if (base64.has_value() && !part.image.mime_type.has_value()) {
-    errors.push_back({joined(path, "mime_type"), "required"});
+    errors.push_back({extended(path, "mime_type"), "required"});
   }
   if (const auto detail = text_or_null(json, "detail", path, errors)) {
     const std::optional<ImageDetail> known = enum_from_name<ImageDetail>(*detail);
-    if (!known.has_value()) errors.push_back({joined(path, "detail"), "unknown"});
+    if (!known.has_value()) errors.push_back({extended(path, "detail"), "unknown"});
     part.detail = known.value_or(ImageDetail::automatic);
   }
   part.metadata = object_or_empty(json, "metadata", path, errors);
@@ -133,7 +129,7 @@ Content content_from_json(const Json& json, const Path& path, Errors& errors) {
   std::vector<Part> parts;
   if (json.is_array()) {
     for (std::size_t i = 0; i < json.size(); ++i) {
-      parts.push_back(part_from_json(json[i], joined(path, static_cast<std::int64_t>(i)), errors));
+      parts.push_back(part_from_json(json[i], extended(path, static_cast<std::int64_t>(i)), errors));
     }
   } else {
     errors.push_back({path, "invalid_type"});
@@ -148,8 +144,8 @@ ToolCall tool_call_from_json(const Json& json, const Path& path, Errors& errors)
   }
   std::optional<ToolCall> call = decoded<ToolCall>(json, path, errors);
   if (!call.has_value()) return {};
-  if (call->id.empty()) errors.push_back({joined(path, "id"), "required"});
-  if (call->name.empty()) errors.push_back({joined(path, "name"), "required"});
+  if (call->id.empty()) errors.push_back({extended(path, "id"), "required"});
+  if (call->name.empty()) errors.push_back({extended(path, "name"), "required"});
   return *std::move(call);
 }
 
@@ -157,7 +153,7 @@ std::vector<ToolCall> tool_calls_from_json(const Json& json, const Path& path, E
   std::vector<ToolCall> calls;
   if (json.is_array()) {
     for (std::size_t i = 0; i < json.size(); ++i) {
-      calls.push_back(tool_call_from_json(json[i], joined(path, static_cast<std::int64_t>(i)), errors));
+      calls.push_back(tool_call_from_json(json[i], extended(path, static_cast<std::int64_t>(i)), errors));
     }
   } else if (!json.is_null()) {
     errors.push_back({path, "invalid_type"});
@@ -170,9 +166,9 @@ Message plain_message(const Json& json, const Path& path, Errors& errors) {
   const Json& role = member(json, "role");
   const std::optional<Role> known =
       role.is_string() ? enum_from_name<Role>(role.get_ref<const std::string&>()) : std::nullopt;
-  if (!known.has_value()) errors.push_back({joined(path, "role"), "unknown"});
+  if (!known.has_value()) errors.push_back({extended(path, "role"), "unknown"});
   message.role = known.value_or(Role::user);
-  message.content = content_from_json(member(json, "content"), joined(path, "content"), errors);
+  message.content = content_from_json(member(json, "content"), extended(path, "content"), errors);
   Errors call_id_errors;
   message.tool_call_id = text_or_null(json, "tool_call_id", path, call_id_errors);
   // One of the wrong type is not missing too.
@@ -183,10 +179,10 @@ Message plain_message(const Json& json, const Path& path, Errors& errors) {
   message.name = text_or_null(json, "name", path, errors);
   message.metadata = object_or_empty(json, "metadata", path, errors);
   message.tool_calls = tool_calls_from_json(member(message.metadata, "tool_calls"),
-                                            joined(joined(path, "metadata"), "tool_calls"), errors);
+                                            extended(extended(path, "metadata"), "tool_calls"), errors);
   message.metadata.erase("tool_calls");
-  std::vector<ToolCall> calls = tool_calls_from_json(member(json, "tool_calls"), joined(path, "tool_calls"), errors);
-  if (!calls.empty() && !message.tool_calls.empty()) errors.push_back({joined(path, "tool_calls"), "given_twice"});
+  std::vector<ToolCall> calls = tool_calls_from_json(member(json, "tool_calls"), extended(path, "tool_calls"), errors);
+  if (!calls.empty() && !message.tool_calls.empty()) errors.push_back({extended(path, "tool_calls"), "given_twice"});
   if (!calls.empty()) message.tool_calls = std::move(calls);
   refuse_others(json,
                 std::array<std::string_view, 6>{"role", "content", "tool_call_id", "name", "metadata", "tool_calls"},

@@ -9,6 +9,8 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "data/ascii.hpp"
+
 namespace allm {
 namespace {
 
@@ -54,11 +56,7 @@ std::expected<std::string, int> read_file(const std::string& path, std::size_t m
 std::string errno_word(int code) {
   const char* name = ::strerrorname_np(code);
   if (name == nullptr) return "unreadable";
-  std::string word(name);
-  for (char& c : word) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return word;
+  return lower_case(name);
 }
 
 std::string errno_text(int code) { return std::generic_category().message(code); }

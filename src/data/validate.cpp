@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "data/path.hpp"
 #include "data/problems.hpp"
 #include "data/utf8.hpp"
 
@@ -16,11 +17,6 @@ namespace {
 
 using Errors = std::vector<FieldError>;
 using Reason = ValidationError::Reason;
-
-Path joined(Path path, PathStep step) {
-  path.push_back(std::move(step));
-  return path;
-}
 
 // --- Messages ---
 
@@ -104,11 +100,11 @@ bool is_valid(const Tool& tool) {
 }
 
 void check_tool(const Tool& tool, const Path& prefix, Errors& errors) {
-  if (const char* problem = name_problem(tool.name)) errors.push_back({joined(prefix, "name"), problem});
-  if (!is_utf8(tool.description)) errors.push_back({joined(prefix, "description"), "invalid_utf8"});
-  if (!tool.schema.is_object()) errors.push_back({joined(prefix, "schema"), "not_a_map"});
+  if (const char* problem = name_problem(tool.name)) errors.push_back({extended(prefix, "name"), problem});
+  if (!is_utf8(tool.description)) errors.push_back({extended(prefix, "description"), "invalid_utf8"});
+  if (!tool.schema.is_object()) errors.push_back({extended(prefix, "schema"), "not_a_map"});
   if (tool.summary.has_value() && !is_utf8(*tool.summary)) {
-    errors.push_back({joined(prefix, "summary"), "invalid_utf8"});
+    errors.push_back({extended(prefix, "summary"), "invalid_utf8"});
   }
 }
 
@@ -174,9 +170,9 @@ Status status(Reason reason, Errors errors, const ProblemDetails& details = {}, 
 }  // namespace
 
 void check_message(const Message& message, const Path& prefix, Errors& errors) {
-  if (message.role > Role::tool) errors.push_back({joined(prefix, "role"), "unknown"});
-  if (const char* problem = content_problem(message.content)) errors.push_back({joined(prefix, "content"), problem});
-  if (lacks_call_id(message)) errors.push_back({joined(prefix, "tool_call_id"), "required"});
+  if (message.role > Role::tool) errors.push_back({extended(prefix, "role"), "unknown"});
+  if (const char* problem = content_problem(message.content)) errors.push_back({extended(prefix, "content"), problem});
+  if (lacks_call_id(message)) errors.push_back({extended(prefix, "tool_call_id"), "required"});
 }
 
 void check_messages(const MessageList& messages, std::size_t from, Errors& errors) {

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "data/ascii.hpp"
+
 namespace allm {
 namespace {
 
@@ -33,13 +35,6 @@ std::string upper_case(std::string_view text) {
     }
   }
   return result;
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r";
-  const std::size_t begin = text.find_first_not_of(kSpace);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
 std::string unquoted(std::string_view value) {

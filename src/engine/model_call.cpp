@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <random>
 #include <utility>
 
 #include "engine/costs.hpp"
 #include "engine/engine_impl.hpp"
+#include "engine/saturating_sum.hpp"
 
 namespace allm {
 namespace {
@@ -18,13 +18,6 @@ std::int64_t random_up_to(std::int64_t limit) {
   return std::uniform_int_distribution<std::int64_t>(0, limit)(generator);
 }
 
-// A provider may ask for any wait at all.
-std::chrono::milliseconds plus(std::int64_t a, std::int64_t b) {
-  std::int64_t sum = 0;
-  if (__builtin_add_overflow(a, b, &sum)) sum = std::numeric_limits<std::int64_t>::max();
-  return std::chrono::milliseconds(sum);
-}
-
 // Null if the error is not worth another try. A wait that is longer than `left` is not worth beginning.
 std::optional<std::chrono::milliseconds> retry_delay(const RetryPolicy& policy, const Error& error, int attempt,
                                                      std::chrono::milliseconds left) {
@@ -33,12 +26,12 @@ std::optional<std::chrono::milliseconds> retry_delay(const RetryPolicy& policy, 
   const std::int64_t jitter = random_up_to(policy.jitter.count());
   if (policy.respect_retry_after && adapter->retry_after_ms.value_or(0) > 0) {
     if (*adapter->retry_after_ms > policy.max_retry_after.count()) return std::nullopt;
-    const std::chrono::milliseconds delay = plus(*adapter->retry_after_ms, jitter);
+    const std::chrono::milliseconds delay(saturating_sum(*adapter->retry_after_ms, jitter));
     return delay < left ? std::optional(delay) : std::nullopt;
   }
   std::int64_t backoff = policy.base_delay.count();
-  for (int i = 1; i < attempt && backoff < policy.max_delay.count(); ++i) backoff = plus(backoff, backoff).count();
-  const std::chrono::milliseconds delay = plus(std::min(policy.max_delay.count(), backoff), jitter);
+  for (int i = 1; i < attempt && backoff < policy.max_delay.count(); ++i) backoff = saturating_sum(backoff, backoff);
+  const std::chrono::milliseconds delay(saturating_sum(std::min(policy.max_delay.count(), backoff), jitter));
   return delay < left ? std::optional(delay) : std::nullopt;
 }
 

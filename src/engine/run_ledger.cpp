@@ -1,19 +1,15 @@
 #include "engine/run_ledger.hpp"
 
 #include <functional>
-#include <limits>
 
 #include <nlohmann/json.hpp>
 
 #include "allm/result.hpp"
 
+#include "engine/saturating_sum.hpp"
+
 namespace allm {
 namespace {
-
-std::int64_t plus(std::int64_t a, std::int64_t b) {
-  std::int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
-}
 
 std::size_t combined(std::size_t a, std::size_t b) { return a ^ (b + 0x9e3779b97f4a7c15ULL + (a << 6U) + (a >> 2U)); }
 
@@ -32,8 +28,8 @@ std::size_t hash_of(const ToolCall& call) {
 }  // namespace
 
 void RunLedger::add_usage(const Usage& usage) {
-  const auto parts = [&] { return plus(usage.input_tokens.value_or(0), usage.output_tokens.value_or(0)); };
-  tokens_ = plus(tokens_, usage.total_tokens ? *usage.total_tokens : parts());
+  const auto parts = [&] { return saturating_sum(usage.input_tokens.value_or(0), usage.output_tokens.value_or(0)); };
+  tokens_ = saturating_sum(tokens_, usage.total_tokens ? *usage.total_tokens : parts());
   cost_ += usage.total_cost.value_or(0);
   if (!usage.total_cost) cost_unknown_ = true;
 }

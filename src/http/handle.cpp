@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "data/ascii.hpp"
+
 namespace allm {
 namespace {
 
@@ -30,13 +32,6 @@ std::string environment(const char* name) {
 }
 
 void wipe(std::string& text) { explicit_bzero(text.data(), text.size()); }
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  const std::size_t begin = text.find_first_not_of(kSpace);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
-}
 
 }  // namespace
 

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "data/ascii.hpp"
+
 namespace allm {
 namespace {
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 bool starts_with_scheme(std::string_view url, std::string_view scheme) {
   return url.size() >= scheme.size() &&
-         std::equal(scheme.begin(), scheme.end(), url.begin(), [](char a, char b) { return a == lower(b); });
+         std::equal(scheme.begin(), scheme.end(), url.begin(), [](char a, char b) { return a == to_lower(b); });
 }
 
 // 127.0.0.0/8, written in full: shorter forms are left to https.
@@ -33,7 +33,7 @@ std::string url_host(std::string_view url) {
     rest = rest.substr(0, rest.find(':'));
   }
   std::string host(rest);
-  std::ranges::transform(host, host.begin(), lower);
+  std::ranges::transform(host, host.begin(), to_lower);
   return host;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "data/ascii.hpp"
 #include "data/base64.hpp"
 
 namespace allm {
@@ -13,17 +14,9 @@ namespace {
 constexpr std::array<std::string_view, 4> kFormats = {"image/png", "image/jpeg", "image/webp", "image/gif"};
 constexpr std::size_t kMaxImageBytes = 20U << 20U;
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
-
 // Fills `sendable`; the reason why the image cannot be sent, or null.
 const char* make_sendable(const Image& image, SendableImage& sendable) {
-  sendable.mime_type = lower(image.mime_type.value_or(""));
+  sendable.mime_type = lower_case(image.mime_type.value_or(""));
   const bool known_format = std::ranges::find(kFormats, sendable.mime_type) != kFormats.end();
   if (const auto* url = std::get_if<ImageUrl>(&image.source)) {
     if (!sendable.mime_type.empty() && !known_format) return "unsupported_image_format";

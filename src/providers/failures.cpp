@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "data/ascii.hpp"
 #include "data/utf8_repair.hpp"
 #include "providers/provider_json.hpp"
 #include "providers/redact.hpp"
@@ -14,8 +15,6 @@ namespace {
 constexpr std::size_t kMaxShown = 1000;
 constexpr std::array<std::string_view, 4> kRequestIdHeaders = {"x-request-id", "request-id", "x-generation-id",
                                                                "mistral-correlation-id"};
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 std::string as_text(const Json* value) {
   if (value == nullptr) return {};
@@ -127,7 +126,7 @@ FailureReport read_failure(std::string_view body) {
 }
 
 bool contains_word(std::string_view text, std::string_view part) {
-  return !std::ranges::search(text, part, {}, lower, lower).empty();
+  return !std::ranges::search(text, part, {}, to_lower, to_lower).empty();
 }
 
 std::string shown(std::string_view text) {

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstddef>
 
+#include "data/ascii.hpp"
 #include "providers/failures.hpp"
 
 namespace allm {
@@ -12,12 +13,6 @@ using Clock = std::chrono::system_clock;
 
 // A century: longer waits are garbage, and this many milliseconds never overflow.
 constexpr std::int64_t kMaxSeconds = 100LL * 366 * 24 * 3600;
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
 
 bool is_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;

@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "data/path.hpp"
+
 namespace allm::scenario {
 namespace {
 
@@ -19,20 +21,15 @@ std::unexpected<Error> invalid(Path path, std::string field_reason, const std::s
                                           std::move(field_reason), std::move(message)));
 }
 
-Path below(Path path, std::string key) {
-  path.emplace_back(std::move(key));
-  return path;
-}
-
 // The one key of a form and its value.
-struct Form {
+struct NamedForm {
   const std::string& name;
   const Json& value;
 };
 
-Result<Form> one_key(const Json& form, const Path& path) {
+Result<NamedForm> one_key(const Json& form, const Path& path) {
   if (!form.is_object() || form.size() != 1) return invalid(path, "invalid_value", "expected an object with one key");
-  return Form{form.begin().key(), form.begin().value()};
+  return NamedForm{form.begin().key(), form.begin().value()};
 }
 
 Result<ToolErrorFunction> error_function(const Json& json, const Path& path);
@@ -41,7 +38,7 @@ Result<ToolErrorFunction> by_tool(const Json& forms, const Path& path) {
   if (!forms.is_object()) return invalid(path, "invalid_value", "expected an object of forms by the tools' names");
   std::unordered_map<std::string, ToolErrorFunction> functions;
   for (const auto& [tool, form] : forms.items()) {
-    auto function = error_function(form, below(path, tool));
+    auto function = error_function(form, extended(path, tool));
     if (!function) return std::unexpected(std::move(function.error()));
     functions.emplace(tool, *std::move(function));
   }
@@ -59,9 +56,9 @@ Result<ToolErrorFunction> error_function(const Json& json, const Path& path) {
     };
   }
   if (json == "halt") return [](const ToolCall&, const ToolFailure&) { return ToolErrorDecision::halt(); };
-  const Result<Form> form = one_key(json, path);
+  const Result<NamedForm> form = one_key(json, path);
   if (!form) return std::unexpected(form.error());
-  const Path value_path = below(path, form->name);
+  const Path value_path = extended(path, form->name);
   if (form->name == "continue_with") {
     return
         [value = form->value](const ToolCall&, const ToolFailure&) { return ToolErrorDecision::continue_with(value); };
@@ -86,9 +83,9 @@ using HaltWhen = std::function<bool(const StepResult&)>;
 
 Result<HaltWhen> halt_function(const Json& json) {
   const Path path = {"halt_when"};
-  const Result<Form> form = one_key(json, path);
+  const Result<NamedForm> form = one_key(json, path);
   if (!form) return std::unexpected(form.error());
-  const Path value_path = below(path, form->name);
+  const Path value_path = extended(path, form->name);
   const Json& value = form->value;
   if (form->name == "always") {
     if (!value.is_boolean()) return invalid(value_path, "invalid_value", "expected true or false");

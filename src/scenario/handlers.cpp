@@ -18,7 +18,9 @@
 
 #include "allm/scenario.hpp"
 
+#include "data/path.hpp"
 #include "runtime/runtime_impl.hpp"
+#include "scenario/or_null.hpp"
 #include "scenario/reader.hpp"
 #include "tools/lanes.hpp"
 #include "tools/worker_process.hpp"
@@ -35,8 +37,6 @@ struct ThrownValue {
 
 // A text that is no UTF-8, which no JSON encoder may write.
 constexpr std::string_view kNoUtf8 = "\xff\xfe";
-
-Json or_null(const std::optional<std::string>& text) { return text ? Json(*text) : Json(nullptr); }
 
 ToolOutcome describe_context(const ToolContext& context) {
   const ToolCall& call = context.tool_call();
@@ -85,7 +85,7 @@ Function parse_sleep(const Json& value, const Path& path, Problems& problems) {
   reader.require("ms");
   const auto time = reader.count("ms", kMaxMilliseconds);
   const Json* then = reader.require("then");
-  Function next = then == nullptr ? Function() : parse(*then, at(path, "then"), problems);
+  Function next = then == nullptr ? Function() : parse(*then, extended(path, "then"), problems);
   if (!time || !next) return {};
   return [time = std::chrono::milliseconds(*time), next = std::move(next)](const Json& arguments,
                                                                            const ToolContext& context) {
@@ -105,7 +105,7 @@ Function parse_sequence(const Json& value, const Path& path, Problems& problems)
   };
   auto sequence = std::make_shared<Sequence>();
   for (std::size_t i = 0; i < value.size(); ++i) {
-    sequence->functions.push_back(parse(value[i], at(path, static_cast<std::int64_t>(i)), problems));
+    sequence->functions.push_back(parse(value[i], extended(path, static_cast<std::int64_t>(i)), problems));
   }
   return [sequence](const Json& arguments, const ToolContext& context) {
     const std::size_t turn = std::min(sequence->calls++, sequence->functions.size() - 1);
@@ -156,12 +156,12 @@ Function when_true(const Json& value, const Path& path, Problems& problems, Func
   return {};
 }
 
-struct Form {
+struct HandlerForm {
   std::string_view name;
   Function (*make)(const Json& value, const Path& path, Problems& problems);
 };
 
-constexpr std::array<Form, 13> kForms = {{
+constexpr std::array<HandlerForm, 13> kHandlerForms = {{
     {"ok",
      [](const Json& value, const Path&, Problems&) -> Function {
        return [value](const Json&, const ToolContext&) { return ok(value); };
@@ -203,9 +203,9 @@ Function parse(const Json& form, const Path& path, Problems& problems) {
     return {};
   }
   const std::string& name = form.begin().key();
-  const Path below = at(path, name);
-  const auto* found = std::ranges::find(kForms, name, &Form::name);
-  if (found == kForms.end()) {
+  const Path below = extended(path, name);
+  const auto* found = std::ranges::find(kHandlerForms, name, &HandlerForm::name);
+  if (found == kHandlerForms.end()) {
     problems.add(below, "unknown_handler", "no such handler");
     return {};
   }

@@ -8,19 +8,10 @@
 
 #include "allm/serialize.hpp"
 
+#include "scenario/or_null.hpp"
+
 namespace allm::scenario {
 namespace {
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  if (!value) return nullptr;
-  return *value;
-}
-
-Json or_null(const std::optional<FinishReason>& reason) {
-  if (!reason) return nullptr;
-  return to_string(*reason);
-}
 
 template <class Range>
 Json observe_all(const Range& range) {

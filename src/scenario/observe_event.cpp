@@ -4,11 +4,10 @@
 #include <variant>
 
 #include "scenario/observe.hpp"
+#include "scenario/or_null.hpp"
 
 namespace allm::scenario {
 namespace {
-
-Json or_null(const std::optional<std::string>& text) { return text ? Json(*text) : Json(nullptr); }
 
 struct OutcomeObserver {
   Json operator()(const ToolOk& outcome) const { return {{"ok", outcome.value}}; }

@@ -4,6 +4,7 @@
 
 #include "allm/serialize.hpp"
 
+#include "data/path.hpp"
 #include "scenario/handlers.hpp"
 #include "scenario/pattern.hpp"
 #include "scenario/reader.hpp"
@@ -49,7 +50,7 @@ void parse_engine(const Json& value, const Path& path, Problems& problems, Scena
 void report_script(const Error& error, const Path& path, Problems& problems) {
   const auto* detail = error.get_if<ValidationError>();
   if (detail == nullptr || detail->errors.empty()) {
-    problems.add(at(path, "scripts"), "invalid_script", error.message());
+    problems.add(extended(path, "scripts"), "invalid_script", error.message());
     return;
   }
   for (const FieldError& field : detail->errors) {
@@ -79,7 +80,7 @@ Scenario parse_scenario(const Json& json, const Path& path, Lane lane, Problems&
   if (const Json* tools = reader.array("tools")) {
     for (std::size_t i = 0; i < tools->size(); ++i) {
       scenario.tools.push_back(
-          parse_tool((*tools)[i], at(reader.path("tools"), static_cast<std::int64_t>(i)), lane, problems));
+          parse_tool((*tools)[i], extended(reader.path("tools"), static_cast<std::int64_t>(i)), lane, problems));
     }
   }
   if (const Json* engine = reader.find("engine")) parse_engine(*engine, reader.path("engine"), problems, scenario);
@@ -88,7 +89,7 @@ Scenario parse_scenario(const Json& json, const Path& path, Lane lane, Problems&
   if (const Json* run = reader.array("run")) {
     for (std::size_t i = 0; i < run->size(); ++i) {
       scenario.run.push_back(
-          parse_operation((*run)[i], at(reader.path("run"), static_cast<std::int64_t>(i)), problems));
+          parse_operation((*run)[i], extended(reader.path("run"), static_cast<std::int64_t>(i)), problems));
     }
   }
   reader.require("expect");

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "data/path.hpp"
 #include "scenario/reader.hpp"
 #include "scenario/scenario.hpp"
 
@@ -58,7 +59,8 @@ void parse_tools(const Json& value, const Path& path, Problems& problems, Operat
   reader.require("calls");
   if (const Json* calls = reader.array("calls")) {
     for (std::size_t i = 0; i < calls->size(); ++i) {
-      tools.calls.push_back(parse_call((*calls)[i], at(reader.path("calls"), static_cast<std::int64_t>(i)), problems));
+      tools.calls.push_back(
+          parse_call((*calls)[i], extended(reader.path("calls"), static_cast<std::int64_t>(i)), problems));
     }
   }
   parse_common(reader, operation);
@@ -102,7 +104,7 @@ void parse_submit_all(const Json& value, const Path& path, Problems& problems, O
   SubmitOperation submit{.batch = true};
   if (value.is_array()) {
     for (std::size_t i = 0; i < value.size(); ++i) {
-      const Path here = at(path, static_cast<std::int64_t>(i));
+      const Path here = extended(path, static_cast<std::int64_t>(i));
       submit.results.push_back(parse_submitted(Reader(value[i], here, {"id", "result"}, problems)));
     }
   } else {
@@ -130,13 +132,13 @@ void parse_plain(const Json& value, const Path& path, Problems& problems, Operat
   parse_common(reader, operation);
 }
 
-struct Form {
+struct OperationForm {
   std::string_view name;
   bool streamed;
   void (*parse)(const Json& value, const Path& path, Problems& problems, Operation& operation);
 };
 
-constexpr std::array<Form, 21> kForms = {{
+constexpr std::array<OperationForm, 21> kOperationForms = {{
     {"generate", false, parse_model_form<ModelOperation::Form::generate>},
     {"stream_generate", true, parse_model_form<ModelOperation::Form::generate>},
     {"step", false, parse_model_form<ModelOperation::Form::step>},
@@ -169,13 +171,13 @@ Operation parse_operation(const Json& json, const Path& path, Problems& problems
     return operation;
   }
   const std::string& name = json.begin().key();
-  const auto* form = std::ranges::find(kForms, name, &Form::name);
-  if (form == kForms.end()) {
-    problems.add(at(path, name), "unknown_operation", "no such operation");
+  const auto* form = std::ranges::find(kOperationForms, name, &OperationForm::name);
+  if (form == kOperationForms.end()) {
+    problems.add(extended(path, name), "unknown_operation", "no such operation");
     return operation;
   }
   operation.streamed = form->streamed;
-  form->parse(json.begin().value(), at(path, name), problems, operation);
+  form->parse(json.begin().value(), extended(path, name), problems, operation);
   return operation;
 }
 

@@ -10,6 +10,8 @@
 
 #include "allm/scenario.hpp"
 
+#include "data/path.hpp"
+
 namespace allm::scenario {
 namespace {
 
@@ -260,10 +262,10 @@ void check_pattern(const Json& pattern, const Path& path, Problems& problems) {
     }
   }
   if (pattern.is_object()) {
-    for (const auto& [key, value] : pattern.items()) check_pattern(value, at(path, key), problems);
+    for (const auto& [key, value] : pattern.items()) check_pattern(value, extended(path, key), problems);
   } else if (pattern.is_array()) {
     for (std::size_t i = 0; i < pattern.size(); ++i) {
-      check_pattern(pattern[i], at(path, static_cast<std::int64_t>(i)), problems);
+      check_pattern(pattern[i], extended(path, static_cast<std::int64_t>(i)), problems);
     }
   }
 }

@@ -4,11 +4,6 @@
 
 namespace allm::scenario {
 
-Path at(Path path, PathStep step) {
-  path.push_back(std::move(step));
-  return path;
-}
-
 void Problems::add(Path path, std::string reason, const std::string& what) {
   if (!message_.empty()) message_ += "; ";
   message_ += (path.empty() ? std::string("scenario") : to_string(path)) + ": " + what;

@@ -8,9 +8,6 @@
 
 namespace allm::scenario {
 
-// `path` with one more step.
-Path at(Path path, PathStep step);
-
 class Problems {
  public:
   // `reason` is a word for programs (`unknown_key`), `what` says it to a person without the path.

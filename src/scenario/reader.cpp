@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "data/path.hpp"
+
 namespace allm::scenario {
 
 Reader::Reader(const Json& value, Path path, std::initializer_list<std::string_view> known, Problems& problems)
@@ -17,7 +19,7 @@ Reader::Reader(const Json& value, Path path, std::initializer_list<std::string_v
   }
   for (const auto& [key, member] : value.items()) {
     if (std::ranges::find(known, key) != known.end()) continue;
-    problems.add(at(path_, key), "unknown_key",
+    problems.add(extended(path_, key), "unknown_key",
                  known.size() == 0 ? std::string("unknown key; none is allowed here")
                                    : fmt::format("unknown key; known are {}", fmt::join(known, ", ")));
   }

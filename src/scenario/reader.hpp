@@ -10,6 +10,7 @@
 
 #include "allm/json.hpp"
 
+#include "data/path.hpp"
 #include "scenario/problems.hpp"
 
 namespace allm::scenario {
@@ -26,7 +27,7 @@ class Reader {
   Reader(const Json& value, Path path, std::initializer_list<std::string_view> known, Problems& problems);
 
   const Path& path() const { return path_; }
-  Path path(PathStep step) const { return at(path_, std::move(step)); }
+  Path path(PathStep step) const { return extended(path_, std::move(step)); }
   Problems& problems() const { return *problems_; }
 
   // The member, or null.

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "data/ascii.hpp"
 #include "schema/unicode_property.hpp"
 
 namespace allm::schema_detail {
@@ -23,8 +24,6 @@ constexpr std::string_view kNonSpace =
     R"(\x{0}-\x{8}\x{e}-\x{1f}\x{21}-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e})"
     R"(\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff})";
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
 std::string by_code(std::uint32_t code) {

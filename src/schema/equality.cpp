@@ -10,7 +10,8 @@
 namespace allm::schema_detail {
 namespace {
 
-constexpr std::size_t kSmall = 8;
+// Up to here comparing all pairs is faster than hashing.
+constexpr std::size_t kAllPairsLimit = 8;
 // Values that differ only below this level share a hash, which costs time and not correctness.
 constexpr std::size_t kHashDepth = 32;
 
@@ -25,7 +26,7 @@ std::uint64_t mix(std::uint64_t value) {
 using Member = Json::object_t::value_type;
 
 bool equal_unordered(const Member* a, const Member* b, std::size_t count, std::size_t& cost) {
-  if (count <= kSmall) {
+  if (count <= kAllPairsLimit) {
     return std::all_of(a, a + count, [&](const Member& wanted) {
       const Member* found = std::find_if(b, b + count, [&](const Member& m) { return m.first == wanted.first; });
       return found != b + count && equal_values(wanted.second, found->second, cost);
@@ -130,7 +131,7 @@ bool deeper_than(const Json& value, std::size_t levels, std::size_t& cost) {
 }
 
 ValueSet::ValueSet(std::vector<Json> values) : values_(std::move(values)) {
-  if (values_.size() <= kSmall) return;
+  if (values_.size() <= kAllPairsLimit) return;
   std::size_t cost = 0;
   by_hash_.reserve(values_.size());
   for (std::uint32_t i = 0; i < values_.size(); ++i) by_hash_.emplace_back(hash_value(values_[i], cost), i);
@@ -149,7 +150,7 @@ bool ValueSet::contains(const Json& value, std::size_t& cost) const {
 
 std::pair<std::size_t, std::size_t> find_equal_items(const Json::array_t& items, std::size_t& cost,
                                                      std::size_t max_cost) {
-  if (items.size() <= kSmall) {
+  if (items.size() <= kAllPairsLimit) {
     for (std::size_t j = 1; j < items.size(); ++j) {
       for (std::size_t i = 0; i < j; ++i) {
         if (equal_values(items[i], items[j], cost)) return {i, j};

@@ -6,12 +6,12 @@ namespace allm::schema_detail {
 namespace {
 
 // Up to here comparing with every name is faster than hashing one.
-constexpr std::size_t kSmall = 8;
+constexpr std::size_t kLinearSearchLimit = 8;
 
 }  // namespace
 
 const KeyTable::Entry* KeyTable::find(std::string_view name) const {
-  if (entries_.size() <= kSmall) {
+  if (entries_.size() <= kLinearSearchLimit) {
     const auto found = std::ranges::find_if(entries_, [name](const Entry& entry) { return entry.name == name; });
     return found == entries_.end() ? nullptr : &*found;
   }
@@ -22,10 +22,10 @@ const KeyTable::Entry* KeyTable::find(std::string_view name) const {
 KeyTable::Entry& KeyTable::intern(std::string_view name) {
   if (const Entry* entry = find(name)) return entries_[static_cast<std::size_t>(entry - entries_.data())];
   entries_.push_back({.name = std::string(name)});
-  if (entries_.size() == kSmall + 1) {
-    for (std::size_t i = 0; i < kSmall; ++i) index_.emplace(entries_[i].name, i);
+  if (entries_.size() == kLinearSearchLimit + 1) {
+    for (std::size_t i = 0; i < kLinearSearchLimit; ++i) index_.emplace(entries_[i].name, i);
   }
-  if (entries_.size() > kSmall) index_.emplace(entries_.back().name, entries_.size() - 1);
+  if (entries_.size() > kLinearSearchLimit) index_.emplace(entries_.back().name, entries_.size() - 1);
   return entries_.back();
 }
 

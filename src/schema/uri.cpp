@@ -4,6 +4,8 @@
 #include <charconv>
 #include <optional>
 
+#include "data/ascii.hpp"
+
 namespace allm::schema_detail {
 namespace {
 
@@ -13,8 +15,6 @@ struct Parts {
   std::string_view path;
   std::optional<std::string_view> query;
 };
-
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 bool is_scheme(std::string_view text) {
   return !text.empty() && is_letter(text.front()) && std::ranges::all_of(text, [](char c) {

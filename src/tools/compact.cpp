@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "data/ascii.hpp"
+
 namespace allm {
 
 namespace {
@@ -14,12 +16,6 @@ constexpr std::string_view kMarker = "[compact]";
 constexpr std::string_view kBuiltinKey = "allm_builtin";
 constexpr std::size_t kMaxSummary = 160;
 constexpr std::string_view kWhiteSpace = " \t\n\v\f\r";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(kWhiteSpace);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kWhiteSpace) - begin + 1);
-}
 
 bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }
 
@@ -46,8 +42,8 @@ std::string_view first_sentence(std::string_view text) {
 
 std::string summary_of(const Tool& tool) {
   if (tool.summary.has_value() && !tool.summary->empty()) return *tool.summary;
-  const std::string_view description = trimmed(tool.description);
-  const std::string_view line = trimmed(description.substr(0, description.find_first_of("\r\n")));
+  const std::string_view description = trimmed(tool.description, kWhiteSpace);
+  const std::string_view line = trimmed(description.substr(0, description.find_first_of("\r\n")), kWhiteSpace);
   return cut(first_sentence(line), kMaxSummary);
 }
 

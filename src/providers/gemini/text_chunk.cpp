@@ -79,8 +79,8 @@ bool read_candidate(ondemand::value value, GeminiTextChunk& chunk) {
 
 // Reads everything there is in a value, which is how the parser comes to check it.
 bool is_sound(ondemand::value value, int depth = 0) {
-  constexpr int kMaxDepth = 8;
-  if (depth == kMaxDepth) return false;
+  constexpr int kMaxChunkDepth = 8;
+  if (depth == kMaxChunkDepth) return false;
   switch (value.type().value_unsafe()) {
     case ondemand::json_type::object:
       return each_member(value.get_object(),

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "data/ascii.hpp"
 #include "data/utf8.hpp"
 
 namespace allm::openai_wire {
 namespace {
 
 constexpr int kTolerated = 16;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // How many bytes at the front are the inside of a string that means what it says. Nothing for any other string.
 std::optional<std::size_t> plain_text(std::string_view rest) {

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <string>
 
+#include "data/ascii.hpp"
+
 namespace allm::openai_wire {
 namespace {
 
@@ -18,10 +20,7 @@ int gpt_generation(std::string_view name) {
 }  // namespace
 
 ModelFamily family_of(std::string_view model) {
-  std::string name(model);
-  for (char& c : name) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
+  const std::string name = lower_case(model);
   const bool o_series = name.size() >= 2 && name[0] == 'o' && name[1] >= '1' && name[1] <= '9';
   const bool late_gpt = gpt_generation(name) >= 5;
   const bool for_chat = name.find("-chat") != std::string::npos;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "data/ascii.hpp"
 #include "providers/call_settings.hpp"
 #include "providers/provider_json.hpp"
 
@@ -28,7 +29,7 @@ std::string_view host_of(std::string_view url) {
   return url.substr(0, url.find_first_of("/?:"));
 }
 
-bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+bool is_alphanumeric(char c) { return is_letter(c) || is_digit(c); }
 
 }  // namespace
 

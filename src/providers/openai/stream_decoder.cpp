@@ -10,7 +10,7 @@ namespace allm::openai_wire {
 namespace {
 
 // Of one response. What a message gathers is kept until its end, so this bounds memory.
-constexpr std::size_t kMaxBytes = 256U << 20U;
+constexpr std::size_t kMaxResponseBytes = 256U << 20U;
 constexpr std::string_view kBlank = " \t\r\n";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
@@ -50,7 +50,7 @@ std::string id_seed_of(const AdapterCall& call) {
 void StreamDecoder::feed(std::string_view bytes, std::vector<Event>& events) {
   if (done_) return;
   received_ += bytes.size();
-  if (received_ > kMaxBytes) return fail_malformed("the response exceeds 256 MiB", {}, events);
+  if (received_ > kMaxResponseBytes) return fail_malformed("the response exceeds 256 MiB", {}, events);
   if (form_ == Form::unknown) {
     // Servers send blank lines to keep the connection alive before they answer.
     bytes = trimmed_front(bytes);

@@ -1,0 +1,21 @@
+# Unity builds: the sources of one folder of src/ are compiled as one file, because most of the time of a small file
+# goes into the headers that it includes. Two files of a folder must therefore not give the same name to different
+# things in an anonymous namespace. Folders never share a file, so a change compiles its own folder only.
+
+function(allm_use_unity target)
+  if(NOT ALLM_UNITY)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    cmake_path(IS_PREFIX PROJECT_SOURCE_DIR "${source}" NORMALIZE ours)
+    if(NOT ours)
+      continue()
+    endif()
+    cmake_path(GET source PARENT_PATH folder)
+    file(RELATIVE_PATH group "${PROJECT_SOURCE_DIR}" "${folder}")
+    string(REPLACE "/" "_" group "${group}")
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${group}")
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
