@@ -21,7 +21,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     -Wno-array-bounds           # std::string and std::vector growth
     -Wno-stringop-overflow      # the same code, seen by another pass
     -Wno-stringop-overread
-    -Wno-free-nonheap-object)   # std::string in std::variant
+    -Wno-free-nonheap-object    # std::string in std::variant
+    # Meant for headers; in a unity build sources look like headers.
+    $<$<BOOL:${ALLM_UNITY}>:-Wno-subobject-linkage>)
 else()
   # clang's -Wconversion includes what g++'s does not.
   target_compile_options(allm_flags INTERFACE -Wno-sign-conversion -Wno-missing-designated-field-initializers)
@@ -37,4 +39,12 @@ if(ALLM_FUZZ)
     message(FATAL_ERROR "Fuzz targets need clang: use `cmake --preset fuzz`.")
   endif()
   add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+# mold links several times as fast as GNU ld, which matters to the forty programs of a full build. It may be missing.
+if(PROJECT_IS_TOP_LEVEL)
+  find_program(ALLM_MOLD mold)
+  if(ALLM_MOLD)
+    add_link_options(-fuse-ld=mold)
+  endif()
 endif()

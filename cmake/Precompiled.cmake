@@ -27,25 +27,36 @@ function(allm_use_pch target)
   endif()
 endfunction()
 
-# Tests are compiled quickly rather than well: without optimisation, and of the sanitizers without UBSan, which doubles
-# the time for g++. What they test is compiled as the preset says.
+# Tests and examples are compiled quickly rather than well: without optimisation, and of the sanitizers without UBSan,
+# which doubles the time. What they test is compiled as the preset says.
 set(ALLM_TEST_OPTIONS -O0)
 if(ALLM_SANITIZE MATCHES "undefined")
   list(APPEND ALLM_TEST_OPTIONS -fno-sanitize=undefined)
 endif()
 
-function(allm_use_test_pch target)
+# allm_use_own_pch(<target> <carrier> <libraries> <headers>): `target` shares the precompiled header of `carrier`, which
+# is made at the first use. Both are compiled with ALLM_TEST_OPTIONS.
+function(allm_use_own_pch target carrier libraries headers)
   target_compile_options(${target} PRIVATE ${ALLM_TEST_OPTIONS})
   if(NOT ALLM_PCH)
     return()
   endif()
-  if(NOT TARGET allm_test_pch)
-    add_library(allm_test_pch OBJECT "${PROJECT_BINARY_DIR}/pch/pch.cpp")
-    target_link_libraries(allm_test_pch PRIVATE
-      allm_flags allm_lib simdjson::simdjson PkgConfig::RE2 fmt::fmt GTest::gmock GTest::gtest rapidcheck)
-    target_compile_options(allm_test_pch PRIVATE ${ALLM_TEST_OPTIONS})
-    target_precompile_headers(allm_test_pch PRIVATE
-      ${allm_common_headers} <gmock/gmock.h> <gtest/gtest.h> <rapidcheck.h> <allm/allm.hpp>)
+  if(NOT TARGET ${carrier})
+    add_library(${carrier} OBJECT "${PROJECT_BINARY_DIR}/pch/pch.cpp")
+    target_link_libraries(${carrier} PRIVATE allm_flags ${libraries})
+    target_compile_options(${carrier} PRIVATE ${ALLM_TEST_OPTIONS})
+    target_precompile_headers(${carrier} PRIVATE ${allm_common_headers} ${headers})
   endif()
-  target_precompile_headers(${target} REUSE_FROM allm_test_pch)
+  target_precompile_headers(${target} REUSE_FROM ${carrier})
+endfunction()
+
+function(allm_use_test_pch target)
+  allm_use_own_pch(${target} allm_test_pch
+    "allm_lib;simdjson::simdjson;PkgConfig::RE2;fmt::fmt;GTest::gmock;GTest::gtest;rapidcheck"
+    "<gmock/gmock.h>;<gtest/gtest.h>;<rapidcheck.h>;<allm/allm.hpp>")
+endfunction()
+
+# For programs that see of allm what a user sees.
+function(allm_use_program_pch target)
+  allm_use_own_pch(${target} allm_program_pch "allm_lib" "<iostream>;<allm/allm.hpp>")
 endfunction()

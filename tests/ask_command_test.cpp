@@ -13,7 +13,7 @@
 
 #ifdef ALLM_COMMAND
 
-namespace allm {
+namespace allm::ask_command_test {
 namespace {
 
 using testing::HttpServer;
@@ -115,6 +115,6 @@ schema.properties.text.type = "string"
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::ask_command_test
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "allm/allm.hpp"
 
+namespace docs_guides_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -30,7 +31,7 @@ allm::Tool answering(const std::string& name, allm::ToolOutcome outcome) {
 allm::Engine talker(allm::FakeScript script) { return allm::Engine({.adapter = allm::fake(std::move(script))}); }
 
 // Collects what snippets print.
-class GuideTest : public testing::Test {
+class GuideTest : public ::testing::Test {
  protected:
   std::ostringstream out;
 };
@@ -491,3 +492,4 @@ TEST_F(FakeGuide, ScenariosAreTestsAsData) {
 }
 
 }  // namespace
+}  // namespace docs_guides_test

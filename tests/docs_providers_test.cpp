@@ -7,7 +7,7 @@
 
 #include "tests/chat_server.hpp"
 
-namespace allm {
+namespace allm::docs_providers_test {
 namespace {
 
 using testing::HttpServer;
@@ -105,4 +105,4 @@ TEST(DocsProviders, Retries) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::docs_providers_test

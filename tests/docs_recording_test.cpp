@@ -9,7 +9,7 @@
 #include "allm/fake.hpp"
 #include "allm/recording.hpp"
 
-namespace allm {
+namespace allm::docs_recording_test {
 namespace {
 
 TEST(DocsRecording, RecordOnceAndReplay) {
@@ -32,4 +32,4 @@ TEST(DocsRecording, RecordOnceAndReplay) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::docs_recording_test

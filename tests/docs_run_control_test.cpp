@@ -14,6 +14,7 @@
 
 #include "runtime/test_waits.hpp"
 
+namespace docs_run_control_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -128,3 +129,4 @@ TEST(DocsRunControl, Cancel) {
 }
 
 }  // namespace
+}  // namespace docs_run_control_test

@@ -81,6 +81,7 @@ inline allm::Fields<Point> describe(allm::TypeTag<Point>) {
 }  // namespace geometry
 // [/typed-free]
 
+namespace docs_tools_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -569,3 +570,4 @@ TEST(DocsTypedTools, StructuredOutput) {
 }
 
 }  // namespace
+}  // namespace docs_tools_test

@@ -18,7 +18,7 @@
 
 #include "runtime/test_waits.hpp"
 
-namespace allm {
+namespace allm::drop_test {
 namespace {
 
 using std::chrono::hours;
@@ -299,4 +299,4 @@ TEST(Drop, OfTheRuntimeBeforeTheStreamIsHarmless) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::drop_test

@@ -19,7 +19,7 @@
 
 #include "tests/generators.hpp"
 
-namespace allm {
+namespace allm::fold_property_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -442,4 +442,4 @@ RC_GTEST_PROP(Fold, ASessionsStepIsTheFoldOfItsStream, (const gen::Source& sourc
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::fold_property_test

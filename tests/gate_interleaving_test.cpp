@@ -18,7 +18,7 @@
 
 #include "tests/generators.hpp"
 
-namespace allm {
+namespace allm::gate_interleaving_test {
 namespace {
 
 // The calls of one case. Handlers may come later than the case is over, so they share it.
@@ -183,4 +183,4 @@ RC_GTEST_PROP(GateInterleaving, WhatIsNotAllowedNeverRuns, (const gen::Source& s
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::gate_interleaving_test

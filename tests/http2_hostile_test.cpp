@@ -14,7 +14,7 @@
 #include "tests/hostile_answers.hpp"
 #include "tests/http2_front.hpp"
 
-namespace allm {
+namespace allm::http2_hostile_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -186,4 +186,4 @@ TEST_F(Http2Hostile, ServerErrorsAreTriedAgain) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::http2_hostile_test

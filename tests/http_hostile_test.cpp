@@ -10,7 +10,7 @@
 #include "tests/chat_server.hpp"
 #include "tests/hostile_answers.hpp"
 
-namespace allm {
+namespace allm::http_hostile_test {
 namespace {
 
 using testing::ask;
@@ -164,4 +164,4 @@ TEST(HostileServer, AKeyIsNotSentWithoutTls) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::http_hostile_test

@@ -10,7 +10,7 @@
 #include "tests/chat_server.hpp"
 #include "tests/http2_front.hpp"
 
-namespace allm {
+namespace allm::http_many_test {
 namespace {
 
 using testing::engine_at;
@@ -92,4 +92,4 @@ TEST(ManyStreams, OverHttp2) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::http_many_test

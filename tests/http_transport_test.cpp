@@ -15,7 +15,7 @@
 #include "tests/chat_server.hpp"
 #include "tests/full_listener.hpp"
 
-namespace allm {
+namespace allm::http_transport_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -417,4 +417,4 @@ TEST(HttpTransport, ASlowConsumerSlowsTheServer) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::http_transport_test

@@ -16,7 +16,7 @@
 
 #include "allm/schema.hpp"
 
-namespace allm {
+namespace allm::json_schema_suite_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -158,4 +158,4 @@ TEST(JsonSchemaSuite, Draft202012PassesButForListedExceptions) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::json_schema_suite_test

@@ -12,7 +12,7 @@
 
 #include "runtime/test_waits.hpp"
 
-namespace allm {
+namespace allm::overdue_test {
 namespace {
 
 constexpr std::size_t kCalls = 1000;
@@ -81,4 +81,4 @@ TEST(Overdue, AThousandHandlersThatNeverReturnDoNotKeepAChatFromItsAnswer) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::overdue_test

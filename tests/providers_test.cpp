@@ -22,7 +22,7 @@
 #include "tests/provider_rig.hpp"
 #include "tests/transcript_fixture.hpp"
 
-namespace allm {
+namespace allm::providers_test {
 namespace {
 
 using testing::HttpServer;
@@ -293,4 +293,4 @@ TEST_P(SavedSessions, GoOnWithWhatTheProviderWantsBack) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::providers_test

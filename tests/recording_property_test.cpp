@@ -13,7 +13,7 @@
 #include "providers/redact.hpp"
 #include "tests/generators.hpp"
 
-namespace allm {
+namespace allm::recording_property_test {
 namespace {
 
 Event random_event(gen::Random& random, bool error = true) {
@@ -104,4 +104,4 @@ RC_GTEST_PROP(Recording, RedactedPiecesAreTheRedactedText, (const gen::Source& s
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::recording_property_test

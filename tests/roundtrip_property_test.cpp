@@ -5,7 +5,7 @@
 
 #include "tests/generators.hpp"
 
-namespace allm {
+namespace allm::roundtrip_property_test {
 namespace {
 
 template <class T>
@@ -64,4 +64,4 @@ RC_GTEST_PROP(RoundTrip, ToolError, (const gen::Source& source)) { survives(gen:
 RC_GTEST_PROP(RoundTrip, SessionError, (const gen::Source& source)) { survives(gen::Random(source).error_of_kind(5)); }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::roundtrip_property_test

@@ -140,8 +140,8 @@ inline void expect_usage(const Usage& usage, const Json& expected) {
 }
 
 inline void expect_error(const Error& error, const Json& expected) {
-  EXPECT_EQ(error.kind(), expected["type"]);
-  EXPECT_EQ(error.reason(), expected["reason"]);
+  EXPECT_EQ(Json(error.kind()), expected["type"]);
+  EXPECT_EQ(Json(error.reason()), expected["reason"]);
   const auto* detail = error.get_if<AdapterError>();
   ASSERT_NE(detail, nullptr);
   if (expected.contains("status")) {
@@ -156,8 +156,8 @@ inline void expect_error(const Error& error, const Json& expected) {
 }
 
 inline void expect_response(const Response& response, const Json& expected) {
-  EXPECT_EQ(response.output_text.value_or(""), expected["text"]);
-  EXPECT_EQ(response.finish_reason ? to_string(*response.finish_reason) : "null", expected["finish_reason"]);
+  EXPECT_EQ(Json(response.output_text.value_or("")), expected["text"]);
+  EXPECT_EQ(Json(response.finish_reason ? to_string(*response.finish_reason) : "null"), expected["finish_reason"]);
   if (expected.contains("raw_finish_reason")) {
     EXPECT_EQ(response.raw_finish_reason ? Json(*response.raw_finish_reason) : Json(nullptr),
               expected["raw_finish_reason"]);
@@ -169,9 +169,9 @@ inline void expect_response(const Response& response, const Json& expected) {
     const ToolCall& call = response.tool_calls[i];
     EXPECT_TRUE(ids.insert(call.id).second) << "two calls have the id " << call.id;
     if (!calls[i]["id"].get<std::string>().starts_with("<")) {
-      EXPECT_EQ(call.id, calls[i]["id"]);
+      EXPECT_EQ(Json(call.id), calls[i]["id"]);
     }
-    EXPECT_EQ(call.name, calls[i]["name"]);
+    EXPECT_EQ(Json(call.name), calls[i]["name"]);
     EXPECT_TRUE(json_equal(call.arguments, calls[i]["arguments"]));
     if (calls[i].contains("metadata")) {
       EXPECT_TRUE(json_equal(call.metadata, calls[i]["metadata"])) << call.metadata;

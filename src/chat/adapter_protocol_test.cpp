@@ -12,7 +12,7 @@
 
 #include "allm/chat.hpp"
 
-namespace allm {
+namespace allm::adapter_protocol_test {
 namespace {
 
 // Gives these events and ends, whatever anybody expects.
@@ -176,4 +176,4 @@ TEST(AdapterProtocol, AStreamThatIsNeverReadyKeepsNobodyFromDroppingIt) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::adapter_protocol_test

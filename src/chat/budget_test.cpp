@@ -10,7 +10,7 @@
 
 #include "tests/run_control_rig.hpp"
 
-namespace allm {
+namespace allm::budget_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -247,4 +247,4 @@ TEST_P(Budget, BothPassesOfAStructuredAnswerShareIt) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::budget_test

@@ -13,7 +13,7 @@
 
 #include "tests/run_control_rig.hpp"
 
-namespace allm {
+namespace allm::cancel_test {
 namespace {
 
 using testing::can_go_on;
@@ -372,4 +372,4 @@ TEST(CancelledStep, LeavesNoManualCallPending) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::cancel_test

@@ -12,7 +12,7 @@
 
 #include "allm/fake.hpp"
 
-namespace allm {
+namespace allm::chat_test {
 namespace {
 
 using Reason = AdapterError::Reason;
@@ -388,4 +388,4 @@ TEST(Generate, GivesTheRequestsToolsTheirChance) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::chat_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace allm {
+namespace allm::collector_test {
 namespace {
 
 StreamCollector fold(const std::vector<Event>& events) {
@@ -169,4 +169,4 @@ TEST(Collector, AnswersOfTheSameIdGoToTheCallsInTurn) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::collector_test

@@ -10,7 +10,7 @@
 
 #include "tests/run_control_rig.hpp"
 
-namespace allm {
+namespace allm::gate_test {
 namespace {
 
 using testing::can_go_on;
@@ -263,4 +263,4 @@ TEST(GateOfTheEngine, IsAskedUnlessTheCallHasItsOwn) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::gate_test

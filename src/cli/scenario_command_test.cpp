@@ -9,20 +9,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace allm::cli {
+namespace allm::cli::scenario_command_test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr const char* kPassing = R"({"name": "good", "about": "fine", "scripts": [[{"text": "a"}, {"finish": "stop"}]],
     "run": [{"generate": {"messages": ["hi"]}}], "expect": [{"ok": {"output_text": "a"}}]})";
 constexpr const char* kFailing = R"({"name": "bad", "about": "does not hold", "scripts": [[{"text": "a"}]],
     "run": [{"generate": {"messages": ["hi"]}}], "expect": [{"ok": {"output_text": "b"}}]})";
 
-class ScenarioCommand : public testing::Test {
+class ScenarioCommand : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string name = (fs::temp_directory_path() / "allm_scenario_XXXXXX").string();
@@ -101,7 +101,7 @@ TEST_F(ScenarioCommand, QuietPrintsTheLastLineOnly) {
 
 TEST_F(ScenarioCommand, ObservePrintsTheObservations) {
   EXPECT_EQ(run({.paths = {file("a.json", kFailing)}, .observe = true}), 0);
-  EXPECT_THAT(out_, testing::StartsWith("[\n"));
+  EXPECT_THAT(out_, ::testing::StartsWith("[\n"));
   EXPECT_THAT(out_, HasSubstr(R"("output_text": "a")"));
   EXPECT_THAT(out_, Not(HasSubstr("failed")));
   EXPECT_EQ(run({.paths = {file("b.json", "{")}, .observe = true}), 1);
@@ -114,4 +114,4 @@ TEST_F(ScenarioCommand, NothingToCheckIsAUsageError) {
 }
 
 }  // namespace
-}  // namespace allm::cli
+}  // namespace allm::cli::scenario_command_test

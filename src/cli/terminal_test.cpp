@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace allm::cli {
+namespace allm::cli::terminal_test {
 namespace {
 
 TEST(Terminal, PaintsOnlyWhereColoursAreWanted) {
@@ -29,4 +29,4 @@ TEST(Terminal, ControlCharactersDoNotReachIt) {
 }
 
 }  // namespace
-}  // namespace allm::cli
+}  // namespace allm::cli::terminal_test

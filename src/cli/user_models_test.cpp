@@ -10,11 +10,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace allm::cli {
+namespace allm::cli::user_models_test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // Sets a variable for as long as it lives; nothing unsets it.
 class Variable {
@@ -39,7 +39,7 @@ class Variable {
   std::optional<std::string> old_;
 };
 
-class UserModels : public testing::Test {
+class UserModels : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string name = (fs::temp_directory_path() / "allm_models_XXXXXX").string();
@@ -127,4 +127,4 @@ TEST_F(UserModels, ThatAreWrongAreReportedWithFileAndField) {
 }
 
 }  // namespace
-}  // namespace allm::cli
+}  // namespace allm::cli::user_models_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace allm {
+namespace allm::base64_test {
 namespace {
 
 TEST(Base64Test, EncodesTheVectorsOfTheRfc) {
@@ -48,4 +48,4 @@ TEST(Base64Test, RefusesEverythingElse) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::base64_test

@@ -10,11 +10,11 @@
 
 #include "allm/model.hpp"
 
-namespace allm {
+namespace allm::catalogue_test {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 ModelRef model(const std::string& provider, const std::string& id) {
   ModelRef ref(id);
@@ -196,4 +196,4 @@ TEST(CatalogueFile, IsReadByPath) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::catalogue_test

@@ -7,7 +7,7 @@
 
 #include "allm/serialize.hpp"
 
-namespace allm {
+namespace allm::codec_test {
 namespace {
 
 // "<path> <reason>" of what went wrong.
@@ -432,4 +432,4 @@ TEST(Codec, RefusesBinaryValues) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::codec_test

@@ -4,7 +4,7 @@
 
 #include "allm/json.hpp"
 
-namespace allm {
+namespace allm::error_test {
 namespace {
 
 template <class Reason>
@@ -125,4 +125,4 @@ TEST(ErrorTest, ValidationErrorAboutOneFieldNamesIt) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::error_test

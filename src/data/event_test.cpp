@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace allm {
+namespace allm::event_test {
 namespace {
 
 // Too long to be kept within a string: a copy that shares or loses it is seen, by a sanitizer at the least.
@@ -119,4 +119,4 @@ TEST(EventTest, SurvivesBeingAssignedToItself) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::event_test

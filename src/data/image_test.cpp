@@ -6,7 +6,7 @@
 
 #include "allm/message.hpp"
 
-namespace allm {
+namespace allm::image_test {
 namespace {
 
 std::string field_reason(const Error& error) {
@@ -14,12 +14,12 @@ std::string field_reason(const Error& error) {
   return detail == nullptr || detail->errors.size() != 1 ? error.message() : detail->errors[0].reason;
 }
 
-class ImageFileTest : public testing::Test {
+class ImageFileTest : public ::testing::Test {
  protected:
   ImageFileTest() { std::filesystem::create_directory(directory_); }
   ~ImageFileTest() override { std::filesystem::remove_all(directory_); }
   std::filesystem::path directory_ =
-      std::filesystem::path(testing::TempDir()) / ("allm_image_test_" + std::to_string(::getpid()));
+      std::filesystem::path(::testing::TempDir()) / ("allm_image_test_" + std::to_string(::getpid()));
 };
 
 TEST_F(ImageFileTest, ReadsTheFile) {
@@ -93,4 +93,4 @@ TEST(ImageTest, RefusesOtherUris) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::image_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace allm {
+namespace allm::json_test {
 namespace {
 
 const FieldError& field_error(const Error& error) { return error.get_if<ValidationError>()->errors.at(0); }
@@ -234,4 +234,4 @@ TEST(JsonEqual, ComparesValuesOfAnyDepth) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::json_test

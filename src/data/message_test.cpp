@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace allm {
+namespace allm::message_test {
 namespace {
 
 TEST(MessageTest, HelpersSetRoleAndContent) {
@@ -32,4 +32,4 @@ TEST(MessageTest, NamesAreThoseOfTheJsonForm) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::message_test

@@ -2,7 +2,7 @@
 
 #include "allm/validate.hpp"
 
-namespace allm {
+namespace allm::plain_messages_test {
 namespace {
 
 using Errors = std::vector<FieldError>;
@@ -155,4 +155,4 @@ TEST(PlainMessagesTest, TextThatIsNotUtf8IsRefused) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::plain_messages_test

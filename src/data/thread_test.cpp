@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace allm {
+namespace allm::thread_test {
 namespace {
 
 Message numbered(std::size_t i) { return user(std::to_string(i)); }
@@ -211,4 +211,4 @@ TEST(ThreadTest, IsWrittenInPlaceAndCompared) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::thread_test

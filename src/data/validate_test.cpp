@@ -7,7 +7,7 @@
 
 #include "data/utf8.hpp"
 
-namespace allm {
+namespace allm::validate_test {
 namespace {
 
 using Errors = std::vector<FieldError>;
@@ -250,4 +250,4 @@ TEST(ValidateSessionTest, ErrorsOfTheThreadComeLastUnderIt) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::validate_test

@@ -13,7 +13,7 @@
 
 #include "data/names.hpp"
 
-namespace allm {
+namespace allm::values_test {
 namespace {
 
 TEST(ToolTest, OutcomesAreMadeByTheirHelpers) {
@@ -200,4 +200,4 @@ TEST(NamesTest, TagsOfEventsFollowTheirPayloads) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::values_test

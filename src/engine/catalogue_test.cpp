@@ -9,7 +9,7 @@
 #include "allm/chat.hpp"
 #include "allm/fake.hpp"
 
-namespace allm {
+namespace allm::catalogue_test {
 namespace {
 
 ModelRef model(const std::string& id, Json capabilities, Json pricing = nullptr) {
@@ -162,4 +162,4 @@ TEST(Costs, AreSummedOverARun) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::catalogue_test

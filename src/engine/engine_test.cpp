@@ -9,7 +9,7 @@
 #include "engine/request_id.hpp"
 #include "engine/tool_set.hpp"
 
-namespace allm {
+namespace allm::engine_test {
 namespace {
 
 TEST(Engine, HasAPositiveIdOfItsOwnThatCopiesAndDerivedOnesKeep) {
@@ -108,4 +108,4 @@ TEST(ToolSet, CompilesSchemasOnceAndOnlyWhereThereIsSomethingToCheck) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::engine_test

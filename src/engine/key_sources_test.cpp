@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace allm {
+namespace allm::key_sources_test {
 namespace {
 
 // An environment variable for the time of a test.
@@ -87,4 +87,4 @@ TEST(ApiKeys, ShowAtMostTheirEnd) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::key_sources_test

@@ -13,7 +13,7 @@
 
 #include "engine/models_json.hpp"
 
-namespace allm {
+namespace allm::models_test {
 namespace {
 
 ModelRef model(const char* provider, const char* id) {
@@ -119,4 +119,4 @@ TEST(BuiltInModels, CanBeOverriddenForAnEngine) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::models_test

@@ -12,7 +12,7 @@
 
 #include "engine/run.hpp"
 
-namespace allm {
+namespace allm::options_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -320,4 +320,4 @@ TEST(OptionsFromJson, NameEverythingThatIsWrong) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::options_test

@@ -12,7 +12,7 @@
 #include "allm/fake.hpp"
 #include "allm/telemetry.hpp"
 
-namespace allm {
+namespace allm::retry_test {
 namespace {
 
 using std::chrono::hours;
@@ -231,4 +231,4 @@ TEST(Retry, DoesNotBlockTheConsumerWhileItWaits) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::retry_test

@@ -17,7 +17,7 @@
 
 #include "runtime/test_waits.hpp"
 
-namespace allm {
+namespace allm::telemetry_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -246,4 +246,4 @@ TEST(LogTelemetry, WritesALinePerEventWithoutTheUsersData) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::telemetry_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace allm {
+namespace allm::exchange_test {
 namespace {
 
 TEST(FindHeader, TakesTheFirstOfANameInWhateverCase) {
@@ -15,4 +15,4 @@ TEST(FindHeader, TakesTheFirstOfANameInWhateverCase) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::exchange_test

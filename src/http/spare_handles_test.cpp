@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace allm {
+namespace allm::spare_handles_test {
 namespace {
 
 // Keeps a new handle, and says which.
@@ -53,4 +53,4 @@ TEST(SpareHandles, KeepNoMoreThanAFew) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::spare_handles_test

@@ -14,7 +14,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-namespace allm {
+namespace allm::sse_parser_test {
 namespace {
 
 struct Seen {
@@ -267,4 +267,4 @@ RC_GTEST_PROP(SseParserProperty, AnySplitGivesTheSameEvents, (std::uint64_t seed
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::sse_parser_test

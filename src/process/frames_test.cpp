@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-namespace allm {
+namespace allm::frames_test {
 namespace {
 
 TEST(Frames, AnySplitGivesTheSameFrames) {
@@ -66,4 +66,4 @@ TEST(Frames, AnEndThatIsGoneIsNoSignal) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::frames_test

@@ -5,7 +5,7 @@
 #include "data/base64.hpp"
 #include "providers/provider_json.hpp"
 
-namespace allm {
+namespace allm::content_test {
 namespace {
 
 Message with_image(Image image, Role role = Role::user) {
@@ -87,4 +87,4 @@ TEST(ProviderJson, ArgumentsKeepTheirText) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::content_test

@@ -4,7 +4,7 @@
 
 #include "data/utf8.hpp"
 
-namespace allm {
+namespace allm::failures_test {
 namespace {
 
 using std::chrono::system_clock;
@@ -120,4 +120,4 @@ TEST(Failures, WhatAProviderWroteIsRedactedRepairedAndCut) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::failures_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace allm {
+namespace allm::redact_test {
 namespace {
 
 TEST(Redact, TakesOutWhatLooksLikeAKeyOfAnyProvider) {
@@ -78,4 +78,4 @@ TEST(WithoutKey, LeavesNoPartOfMoreThanFourCharacters) {
 TEST(Redact, TakesShortKeysForPlaceholders) { EXPECT_EQ(redact("run ollama", "ollama"), "run ollama"); }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::redact_test

@@ -20,7 +20,7 @@
 #include "runtime/parker.hpp"
 #include "runtime/test_waits.hpp"
 
-namespace allm {
+namespace allm::loop_guests_test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -337,4 +337,4 @@ TEST_F(LoopGuestsTest, StoppingWaitsForTheGuestToLeave) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::loop_guests_test

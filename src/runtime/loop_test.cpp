@@ -21,7 +21,7 @@
 #include "runtime/function_task.hpp"
 #include "runtime/test_waits.hpp"
 
-namespace allm {
+namespace allm::loop_test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -291,4 +291,4 @@ TEST(DeadlineAfter, NeverOverflows) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::loop_test

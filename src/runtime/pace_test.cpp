@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace allm {
+namespace allm::pace_test {
 namespace {
 
 using std::chrono::microseconds;
@@ -32,4 +32,4 @@ TEST(Pace, OneThatCameLateEndsThePatience) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::pace_test

@@ -9,7 +9,7 @@
 
 #include "runtime/test_waits.hpp"
 
-namespace allm {
+namespace allm::parker_test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -101,4 +101,4 @@ TEST(Parker, SeesWhatManyWakersTellOf) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::parker_test

@@ -13,7 +13,7 @@
 
 #include "runtime/test_waits.hpp"
 
-namespace allm {
+namespace allm::pool_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -236,4 +236,4 @@ TEST_F(PoolTest, TasksAfterTheStopStillRun) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::pool_test

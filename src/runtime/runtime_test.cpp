@@ -10,7 +10,7 @@
 #include "runtime/runtime_impl.hpp"
 #include "runtime/test_waits.hpp"
 
-namespace allm {
+namespace allm::runtime_test {
 namespace {
 
 using testing::Gate;
@@ -66,4 +66,4 @@ TEST(Runtime, CanBeDestroyedByAHandler) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::runtime_test

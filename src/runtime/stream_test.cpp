@@ -17,7 +17,7 @@
 #include "runtime/failed_source.hpp"
 #include "runtime/test_waits.hpp"
 
-namespace allm {
+namespace allm::stream_test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -321,4 +321,4 @@ TEST(FailedSource, GivesItsErrorAndEnds) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::stream_test

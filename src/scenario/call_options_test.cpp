@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace allm::scenario {
+namespace allm::scenario::call_options_test {
 namespace {
 
 Json json(const char* text) { return Json::parse(text); }
@@ -94,4 +94,4 @@ TEST(ScenarioOptions, HaltWhenFormsThatAreNoneAreRefused) {
 }
 
 }  // namespace
-}  // namespace allm::scenario
+}  // namespace allm::scenario::call_options_test

@@ -8,7 +8,7 @@
 #include "allm/scenario.hpp"
 #include "allm/serialize.hpp"
 
-namespace allm::scenario {
+namespace allm::scenario::observe_test {
 namespace {
 
 Json json(const char* text) { return Json::parse(text); }
@@ -151,4 +151,4 @@ TEST(Observe, CompletionsShowWhatTheyCarry) {
 }
 
 }  // namespace
-}  // namespace allm::scenario
+}  // namespace allm::scenario::observe_test

@@ -8,12 +8,12 @@
 
 #include "scenario/scenario.hpp"
 
-namespace allm::scenario {
+namespace allm::scenario::parse_test {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 Json json(const char* text) { return Json::parse(text); }
 
@@ -185,4 +185,4 @@ TEST(RunScenarios, FailsOnWhatIsNoScenario) {
 }
 
 }  // namespace
-}  // namespace allm::scenario
+}  // namespace allm::scenario::parse_test

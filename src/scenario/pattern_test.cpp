@@ -8,14 +8,14 @@
 
 #include "allm/scenario.hpp"
 
-namespace allm::scenario {
+namespace allm::scenario::pattern_test {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::StartsWith;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 Json json(const char* text) { return Json::parse(text); }
 
@@ -191,4 +191,4 @@ TEST(Pattern, CheckFindsEveryInvalidSpecialObject) {
 }
 
 }  // namespace
-}  // namespace allm::scenario
+}  // namespace allm::scenario::pattern_test

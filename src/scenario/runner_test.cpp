@@ -8,12 +8,12 @@
 
 #include "allm/scenario.hpp"
 
-namespace allm {
+namespace allm::runner_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 Json json(const char* text) { return Json::parse(text); }
 
@@ -241,4 +241,4 @@ TEST(ScenarioFormat, TheExampleOfTheDocumentPasses) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::runner_test

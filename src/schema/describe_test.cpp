@@ -145,7 +145,7 @@ struct Nothing {
 
 }  // namespace app
 
-namespace allm {
+namespace allm::describe_test {
 namespace {
 
 using app::Derived;
@@ -500,4 +500,4 @@ RC_GTEST_PROP(DescribeProperty, SchemaAndParserAgree, ()) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::describe_test

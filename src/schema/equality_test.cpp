@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace allm::schema_detail {
+namespace allm::schema_detail::equality_test {
 namespace {
 
 bool equal(const Json& a, const Json& b) {
@@ -78,4 +78,4 @@ TEST(FindEqualItems, NamesTheEarlierItemFirst) {
 }
 
 }  // namespace
-}  // namespace allm::schema_detail
+}  // namespace allm::schema_detail::equality_test

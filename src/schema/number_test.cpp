@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace allm::schema_detail {
+namespace allm::schema_detail::number_test {
 namespace {
 
 Number num(const Json& value) { return Number(value); }
@@ -73,4 +73,4 @@ TEST(Number, WritesItselfReadably) {
 }
 
 }  // namespace
-}  // namespace allm::schema_detail
+}  // namespace allm::schema_detail::number_test

@@ -7,7 +7,7 @@
 
 #include "schema/ecma_regex.hpp"
 
-namespace allm::schema_detail {
+namespace allm::schema_detail::pattern_test {
 namespace {
 
 bool matches(std::string_view pattern, std::string_view text) {
@@ -119,4 +119,4 @@ TEST(Pattern, LargePatternsAreRefusedAndNotCompiled) {
 }
 
 }  // namespace
-}  // namespace allm::schema_detail
+}  // namespace allm::schema_detail::pattern_test

@@ -8,7 +8,7 @@
 
 #include "allm/schema.hpp"
 
-namespace allm {
+namespace allm::schema_limits_test {
 namespace {
 
 Schema compiled(std::string_view text, const SchemaOptions& options = {}) {
@@ -183,4 +183,4 @@ TEST(SchemaLimits, ASchemaMayBeUsedFromManyThreads) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::schema_limits_test

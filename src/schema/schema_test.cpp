@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace allm {
+namespace allm::schema_test {
 namespace {
 
 Schema compiled(std::string_view text, const SchemaOptions& options = {}) {
@@ -277,4 +277,4 @@ TEST(SchemaCompile, RefusesLoopsThatConsumeNothing) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::schema_test

@@ -13,7 +13,7 @@
 #include "allm/schema.hpp"
 #include "allm/tool_runner.hpp"
 
-namespace allm {
+namespace allm::typed_tool_test {
 namespace {
 
 struct AddArgs {
@@ -146,4 +146,4 @@ static_assert(!std::is_constructible_v<TypedHandler<AddArgs>, int (*)(const AddA
 static_assert(!std::is_constructible_v<TypedHandler<AddArgs>, ToolOutcome (*)(const AddArgs&, int)>);
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::typed_tool_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace allm::schema_detail {
+namespace allm::schema_detail::uri_test {
 namespace {
 
 TEST(Uri, ResolvesTheExamplesOfRfc3986) {
@@ -44,4 +44,4 @@ TEST(Uri, DecodesPercentTripletsOnly) {
 }
 
 }  // namespace
-}  // namespace allm::schema_detail
+}  // namespace allm::schema_detail::uri_test

@@ -9,7 +9,7 @@
 
 #include "tests/run_control_rig.hpp"
 
-namespace allm {
+namespace allm::run_control_test {
 namespace {
 
 using testing::kAnswer;
@@ -121,4 +121,4 @@ TEST(SessionBudget, TimeThatIsOverKeepsTheMessage) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::run_control_test

@@ -15,7 +15,7 @@
 #include "allm/serialize.hpp"
 #include "allm/validate.hpp"
 
-namespace allm {
+namespace allm::session_ops_test {
 namespace {
 
 using Reason = AdapterError::Reason;
@@ -388,4 +388,4 @@ TEST(SessionStream, OfAStepIsFinishedAsAStep) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::session_ops_test

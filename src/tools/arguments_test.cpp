@@ -7,7 +7,7 @@
 
 #include "allm/tool_runner.hpp"
 
-namespace allm {
+namespace allm::arguments_test {
 namespace {
 
 ToolCall call(Json arguments, std::optional<std::string> raw = std::nullopt) {
@@ -111,4 +111,4 @@ TEST(ArgumentCheck, BrokenTextNeverReachesTheHandlerEvenUnchecked) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::arguments_test

@@ -16,7 +16,7 @@
 
 #include "runtime/test_waits.hpp"
 
-namespace allm {
+namespace allm::call_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -340,4 +340,4 @@ TEST(DroppedBatch, LeavesWhatAHandlerUsesAlive) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::call_test

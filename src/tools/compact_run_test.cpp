@@ -10,7 +10,7 @@
 
 #include "tools/compact.hpp"
 
-namespace allm {
+namespace allm::compact_run_test {
 namespace {
 
 const Json kSchema = Json::parse(R"({"type":"object","properties":{"city":{"type":"string"}},"required":["city"]})");
@@ -110,4 +110,4 @@ TEST(CompactRun, ToolHelpBypassesACustomExecutor) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::compact_run_test

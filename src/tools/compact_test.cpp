@@ -7,7 +7,7 @@
 
 #include "allm/schema.hpp"
 
-namespace allm {
+namespace allm::compact_test {
 namespace {
 
 Tool weather() {
@@ -183,4 +183,4 @@ TEST(CompactTools, CompleteArgumentsAndFullToolsAreNotTheirBusiness) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::compact_test

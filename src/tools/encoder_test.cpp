@@ -5,7 +5,7 @@
 
 #include "allm/executor.hpp"
 
-namespace allm {
+namespace allm::encoder_test {
 namespace {
 
 std::string failure_text(ToolFailure failure) { return JsonToolResultEncoder().encode_failure(failure); }
@@ -48,4 +48,4 @@ TEST(JsonToolResultEncoder, WritesEveryFailureSomehow) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::encoder_test

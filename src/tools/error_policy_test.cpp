@@ -14,7 +14,7 @@
 
 #include "runtime/test_waits.hpp"
 
-namespace allm {
+namespace allm::error_policy_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -244,4 +244,4 @@ TEST(ToolExecutors, ByDefaultCallTheHandler) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::error_policy_test

@@ -16,7 +16,7 @@
 
 #include "runtime/test_waits.hpp"
 
-namespace allm {
+namespace allm::gate_test {
 namespace {
 
 using Calls = std::span<const ToolCall>;
@@ -161,4 +161,4 @@ TEST(LimitedRunner, RunsNoMoreCallsThanItMay) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::gate_test

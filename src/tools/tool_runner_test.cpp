@@ -15,7 +15,7 @@
 
 #include "runtime/test_waits.hpp"
 
-namespace allm {
+namespace allm::tool_runner_test {
 namespace {
 
 using testing::Gate;
@@ -304,4 +304,4 @@ TEST(ToolRunner, TheCollectorFoldsTheStreamToTheSameBatch) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::tool_runner_test

@@ -9,7 +9,7 @@
 
 #include "tools/command_line.hpp"
 
-namespace allm {
+namespace allm::tools_file_test {
 namespace {
 
 std::string problem_of(const std::string& text) {
@@ -163,4 +163,4 @@ TEST(Lanes, AProgramThatDoesNotGiveWayIsTold) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::tools_file_test

@@ -15,7 +15,7 @@
 #include "runtime/test_waits.hpp"
 #include "tests/lanes/processes.hpp"
 
-namespace allm::testing {
+namespace allm::testing::command_test {
 namespace {
 
 std::string call(const Tool& tool, const Json& arguments = Json::object(), const CallOptions& options = {}) {
@@ -166,4 +166,4 @@ output = "1 KiB"
 }
 
 }  // namespace
-}  // namespace allm::testing
+}  // namespace allm::testing::command_test

@@ -10,6 +10,7 @@
 
 #include "allm/allm.hpp"
 
+namespace docs_lanes_test {
 namespace {
 
 // [lanes-main]
@@ -71,7 +72,7 @@ TEST(DocsLanes, Command) {
 }
 
 TEST(DocsLanes, ToolsFile) {
-  const std::string path = testing::TempDir() + "allm_docs_tools_" + std::to_string(getpid()) + ".toml";
+  const std::string path = ::testing::TempDir() + "allm_docs_tools_" + std::to_string(getpid()) + ".toml";
   std::ofstream(path) << R"(
 [[tool]]
 name = "count_lines"
@@ -96,3 +97,4 @@ TEST(DocsLanes, Support) {
 }
 
 }  // namespace
+}  // namespace docs_lanes_test

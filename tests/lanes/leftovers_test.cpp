@@ -23,7 +23,7 @@
 #include "tests/lanes/misbehaviour.hpp"
 #include "tests/lanes/processes.hpp"
 
-namespace allm::testing {
+namespace allm::testing::leftovers_test {
 namespace {
 
 constexpr int kRounds = kSanitized ? 10 : 100;
@@ -123,4 +123,4 @@ TEST(Leftovers, NoProcessSurvivesTheProgram) {
 }
 
 }  // namespace
-}  // namespace allm::testing
+}  // namespace allm::testing::leftovers_test

@@ -20,7 +20,7 @@
 #include "tests/lanes/misbehaviour.hpp"
 #include "tests/lanes/processes.hpp"
 
-namespace allm::testing {
+namespace allm::testing::matrix_test {
 namespace {
 
 struct Expected {
@@ -153,4 +153,4 @@ TEST(LaneMatrixThread, CannotContainWhatEndsTheProcess) {
 }
 
 }  // namespace
-}  // namespace allm::testing
+}  // namespace allm::testing::matrix_test

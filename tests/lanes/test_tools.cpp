@@ -68,7 +68,7 @@ ToolOutcome try_things(const Json& arguments) {
   return ok(seen);
 }
 
-ToolOutcome open_files(const Json&) {
+ToolOutcome open_many_files(const Json&) {
   int count = 0;
   while (open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0) ++count;
   for (int fd = 4; fd < 4096; ++fd) close(fd);
@@ -96,7 +96,7 @@ std::vector<Tool> worker_tools() {
   tools.push_back(in_worker("report", &report));
   tools.push_back(in_worker("heed_stop", &heed_stop));
   tools.push_back(in_worker("try_things", &try_things));
-  tools.push_back(in_worker("open_files", &open_files));
+  tools.push_back(in_worker("open_files", &open_many_files));
   tools.push_back(in_worker("run_nested", &run_nested));
   tools.push_back(in_worker("later", [](const Json&, ToolCompletion done) {
     std::thread([done = std::move(done)] { done(ok("later")); }).detach();

@@ -18,7 +18,7 @@
 #include "tests/lanes/misbehaviour.hpp"
 #include "tests/lanes/processes.hpp"
 
-namespace allm::testing {
+namespace allm::testing::worker_test {
 namespace {
 
 Tool known(const std::string& name) {
@@ -294,4 +294,4 @@ TEST(Sandbox, OneThatCannotBeHadIsRefused) {
 }
 
 }  // namespace
-}  // namespace allm::testing
+}  // namespace allm::testing::worker_test

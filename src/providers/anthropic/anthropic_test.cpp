@@ -8,7 +8,7 @@
 
 #include "tests/transcript_fixture.hpp"
 
-namespace allm {
+namespace allm::anthropic_test {
 namespace {
 
 const Codec& codec() {
@@ -45,13 +45,13 @@ AdapterCall call_of(MessageList messages) {
   return call;
 }
 
-class AnthropicTranscript : public testing::TestWithParam<const char*> {};
+class AnthropicTranscript : public ::testing::TestWithParam<const char*> {};
 TEST_P(AnthropicTranscript, IsDecodedHoweverItIsSplit) { expect_transcript(codec(), {}, load_transcript(GetParam())); }
 INSTANTIATE_TEST_SUITE_P(All, AnthropicTranscript,
-                         testing::Values("anthropic-length", "anthropic-midstream-error", "anthropic-parallel-tools",
-                                         "anthropic-text-cache", "anthropic-thinking-tool-use"));
+                         ::testing::Values("anthropic-length", "anthropic-midstream-error", "anthropic-parallel-tools",
+                                           "anthropic-text-cache", "anthropic-thinking-tool-use"));
 
-class AnthropicFailure : public testing::TestWithParam<const char*> {};
+class AnthropicFailure : public ::testing::TestWithParam<const char*> {};
 TEST_P(AnthropicFailure, IsClassified) {
   const Transcript transcript = load_transcript(GetParam());
   const Error error = codec().failure(transcript.head, transcript.body);
@@ -59,7 +59,7 @@ TEST_P(AnthropicFailure, IsClassified) {
   EXPECT_EQ(error.metadata().value("retryable", true), true);
 }
 INSTANTIATE_TEST_SUITE_P(All, AnthropicFailure,
-                         testing::Values("anthropic-400-context", "anthropic-429", "anthropic-529"));
+                         ::testing::Values("anthropic-400-context", "anthropic-429", "anthropic-529"));
 
 TEST(Anthropic, IdModelAndProviderRequestIdAreCarried) {
   const Transcript transcript = load_transcript("anthropic-text-cache");
@@ -272,4 +272,4 @@ TEST(Anthropic, WhateverTheBodyIsItEndsWithOneTerminalEvent) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::anthropic_test

@@ -8,7 +8,7 @@
 #include "providers/anthropic/anthropic.hpp"
 #include "providers/anthropic/schema.hpp"
 
-namespace allm {
+namespace allm::request_test {
 namespace {
 
 Json json(std::string_view text) {
@@ -267,4 +267,4 @@ TEST(AnthropicSchema, MovesWhatIsRefusedIntoTheDescription) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::request_test

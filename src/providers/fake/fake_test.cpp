@@ -14,7 +14,7 @@
 
 #include "runtime/test_waits.hpp"
 
-namespace allm {
+namespace allm::fake_test {
 namespace {
 
 using std::chrono::hours;
@@ -287,4 +287,4 @@ TEST(FakeScriptFromJson, SaysWhatIsWrongAndWhere) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::fake_test

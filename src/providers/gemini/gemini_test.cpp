@@ -8,7 +8,7 @@
 
 #include "tests/transcript_fixture.hpp"
 
-namespace allm {
+namespace allm::gemini_test {
 namespace {
 
 const Codec& codec() {
@@ -44,12 +44,13 @@ Json written(const AdapterCall& call) {
 
 const Error& last_error(const std::vector<Event>& events) { return events.back().get_if<ErrorEvent>()->error; }
 
-class GeminiTranscript : public testing::TestWithParam<const char*> {};
+class GeminiTranscript : public ::testing::TestWithParam<const char*> {};
 TEST_P(GeminiTranscript, IsDecodedHoweverItIsSplit) { expect_transcript(codec(), {}, load_transcript(GetParam())); }
 INSTANTIATE_TEST_SUITE_P(All, GeminiTranscript,
-                         testing::Values("gemini-max-tokens-empty", "gemini-midstream-sse-error",
-                                         "gemini-prompt-blocked-stream", "gemini-prompt-blocked",
-                                         "gemini-safety-finish", "gemini-text", "gemini-thought-signature-roundtrip"));
+                         ::testing::Values("gemini-max-tokens-empty", "gemini-midstream-sse-error",
+                                           "gemini-prompt-blocked-stream", "gemini-prompt-blocked",
+                                           "gemini-safety-finish", "gemini-text",
+                                           "gemini-thought-signature-roundtrip"));
 
 TEST(Gemini, AWrongKeyIsAnAuthenticationFailure) {
   const Transcript transcript = load_transcript("gemini-400-bad-key");
@@ -70,7 +71,7 @@ TEST(Gemini, TheRequestOfATranscriptIsWritten) {
   call.options = {{"stop", "END"}};
   const Transcript transcript = load_transcript("gemini-text");
   const Result<HttpRequest> request = codec().write(call);
-  EXPECT_EQ(request->url, transcript.json["request"]["url"]);
+  EXPECT_EQ(Json(request->url), transcript.json["request"]["url"]);
   EXPECT_TRUE(json_equal(*parse_json(request->body), transcript.json["request"]["body"])) << request->body;
 }
 
@@ -228,4 +229,4 @@ TEST(Gemini, WhateverTheBodyIsItEndsWithOneTerminalEvent) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::gemini_test

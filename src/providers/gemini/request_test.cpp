@@ -8,7 +8,7 @@
 #include "providers/gemini/gemini.hpp"
 #include "providers/gemini/schema.hpp"
 
-namespace allm {
+namespace allm::request_test {
 namespace {
 
 Json json(std::string_view text) {
@@ -210,4 +210,4 @@ TEST(GeminiSchema, RefusesWhatCannotBeInlined) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::request_test

@@ -5,7 +5,7 @@
 #include "providers/openai/presets.hpp"
 #include "tests/transcript_fixture.hpp"
 
-namespace allm {
+namespace allm::chat_decoder_test {
 namespace {
 
 using Reason = AdapterError::Reason;
@@ -410,4 +410,4 @@ TEST(ChatDecoder, HostileShapesAreHarmless) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::chat_decoder_test

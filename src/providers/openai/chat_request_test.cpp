@@ -4,7 +4,7 @@
 #include "providers/openai/presets.hpp"
 #include "providers/openai/request.hpp"
 
-namespace allm {
+namespace allm::chat_request_test {
 namespace {
 
 AdapterCall call_of(MessageList messages, const char* model = "gpt-4o-mini") {
@@ -309,4 +309,4 @@ TEST(Presets, AreFoundByName) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::chat_request_test

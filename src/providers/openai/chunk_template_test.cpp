@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace allm::openai_wire {
+namespace allm::openai_wire::chunk_template_test {
 namespace {
 
 std::string chunk(const std::string& text, const std::string& noise = "k", int number = 7) {
@@ -54,4 +54,4 @@ TEST(ChunkTemplate, LearnsAnewWhenTheStreamHasChanged) {
 }
 
 }  // namespace
-}  // namespace allm::openai_wire
+}  // namespace allm::openai_wire::chunk_template_test

@@ -9,7 +9,7 @@
 #include "providers/openai/presets.hpp"
 #include "tests/transcript_fixture.hpp"
 
-namespace allm {
+namespace allm::openai_test {
 namespace {
 
 std::shared_ptr<const Codec> codec_for(const Transcript& transcript) {
@@ -29,7 +29,7 @@ AdapterCall call_for(const Transcript& transcript) {
   return call;
 }
 
-class OpenAiTranscript : public testing::TestWithParam<const char*> {};
+class OpenAiTranscript : public ::testing::TestWithParam<const char*> {};
 TEST_P(OpenAiTranscript, IsDecodedHoweverItIsSplit) {
   const Transcript transcript = load_transcript(GetParam());
   const auto codec = codec_for(transcript);
@@ -60,15 +60,15 @@ TEST_P(OpenAiTranscript, IsReadTheSameWithRawChunks) {
   EXPECT_TRUE(raw == plain);
 }
 INSTANTIATE_TEST_SUITE_P(All, OpenAiTranscript,
-                         testing::Values("openai-chat-content-filter", "openai-chat-length",
-                                         "openai-chat-midstream-error", "openai-chat-no-done",
-                                         "openai-chat-parallel-interleaved", "openai-chat-refusal",
-                                         "openai-chat-single-tool", "openai-chat-text", "openai-responses-failed",
-                                         "openai-responses-json", "openai-responses-parallel-tools",
-                                         "openai-responses-text-reasoning", "deepseek-reasoning",
-                                         "vllm-reasoning-field"));
+                         ::testing::Values("openai-chat-content-filter", "openai-chat-length",
+                                           "openai-chat-midstream-error", "openai-chat-no-done",
+                                           "openai-chat-parallel-interleaved", "openai-chat-refusal",
+                                           "openai-chat-single-tool", "openai-chat-text", "openai-responses-failed",
+                                           "openai-responses-json", "openai-responses-parallel-tools",
+                                           "openai-responses-text-reasoning", "deepseek-reasoning",
+                                           "vllm-reasoning-field"));
 
-class OpenAiFailure : public testing::TestWithParam<const char*> {};
+class OpenAiFailure : public ::testing::TestWithParam<const char*> {};
 TEST_P(OpenAiFailure, IsClassified) {
   const Transcript transcript = load_transcript(GetParam());
   const Json& expected = transcript.expect()["error"];
@@ -87,8 +87,9 @@ TEST_P(OpenAiFailure, IsClassified) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(All, OpenAiFailure,
-                         testing::Values("openai-chat-400-context", "openai-chat-429", "openai-chat-429-quota",
-                                         "openai-chat-stream-401", "azure-400-content-filter", "mistral-400-tool-id"));
+                         ::testing::Values("openai-chat-400-context", "openai-chat-429", "openai-chat-429-quota",
+                                           "openai-chat-stream-401", "azure-400-content-filter",
+                                           "mistral-400-tool-id"));
 
 // The messages of a transcript's request as neutral ones: enough for those that go on.
 MessageList asked(const Transcript& transcript) {
@@ -100,7 +101,7 @@ MessageList asked(const Transcript& transcript) {
   return messages;
 }
 
-class OpenAiNextRequest : public testing::TestWithParam<const char*> {};
+class OpenAiNextRequest : public ::testing::TestWithParam<const char*> {};
 TEST_P(OpenAiNextRequest, CarriesTheProvidersState) {
   const Transcript transcript = load_transcript(GetParam());
   const auto codec = codec_for(transcript);
@@ -119,7 +120,7 @@ TEST_P(OpenAiNextRequest, CarriesTheProvidersState) {
   if (last.value("role", "") == "user") call.request.messages.push_back(user(last["content"].get<std::string>()));
   const Result<HttpRequest> request = codec->write(call);
   ASSERT_TRUE(request.has_value()) << request.error().message();
-  EXPECT_EQ(request->url, transcript.json["next_request"]["url"]);
+  EXPECT_EQ(Json(request->url), transcript.json["next_request"]["url"]);
   const Json body = *parse_json(request->body);
   EXPECT_TRUE(json_equal(body[list], expected[list])) << body[list] << "\nexpected " << expected[list];
   if (expected.contains("include")) {
@@ -130,8 +131,8 @@ TEST_P(OpenAiNextRequest, CarriesTheProvidersState) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(All, OpenAiNextRequest,
-                         testing::Values("openai-chat-single-tool", "openai-responses-parallel-tools",
-                                         "openai-responses-text-reasoning"));
+                         ::testing::Values("openai-chat-single-tool", "openai-responses-parallel-tools",
+                                           "openai-responses-text-reasoning"));
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::openai_test

@@ -4,7 +4,7 @@
 #include "providers/openai/openai.hpp"
 #include "tests/transcript_fixture.hpp"
 
-namespace allm {
+namespace allm::responses_test {
 namespace {
 
 using Reason = AdapterError::Reason;
@@ -227,4 +227,4 @@ TEST(ResponsesDecoder, HostileShapesAreHarmless) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::responses_test

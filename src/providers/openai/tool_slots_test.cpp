@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace allm {
+namespace allm::tool_slots_test {
 namespace {
 
 TEST(ObjectScan, FindsTheEndOfAnObjectHoweverItIsSplit) {
@@ -23,4 +23,4 @@ TEST(ObjectScan, FindsTheEndOfAnObjectHoweverItIsSplit) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::tool_slots_test

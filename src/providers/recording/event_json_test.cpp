@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace allm {
+namespace allm::event_json_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -70,4 +70,4 @@ TEST(EventJson, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::event_json_test

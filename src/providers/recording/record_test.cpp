@@ -17,7 +17,7 @@
 #include "providers/recording/recording_file.hpp"
 #include "providers/recording/test_recording.hpp"
 
-namespace allm {
+namespace allm::record_test {
 namespace {
 
 using testing::call_of;
@@ -309,4 +309,4 @@ TEST(Record, KeepsKeysOut) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::record_test

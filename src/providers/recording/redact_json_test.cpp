@@ -7,7 +7,7 @@
 #include "allm/message.hpp"
 #include "allm/serialize.hpp"
 
-namespace allm {
+namespace allm::redact_json_test {
 namespace {
 
 Json redacted(const char* text, std::string_view key = {}) {
@@ -88,4 +88,4 @@ TEST(RedactJson, OtherEventsAreRedactedEachAlone) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::redact_json_test

@@ -13,7 +13,7 @@
 
 #include "providers/recording/test_recording.hpp"
 
-namespace allm {
+namespace allm::replay_test {
 namespace {
 
 using testing::call_of;
@@ -294,4 +294,4 @@ TEST(Replay, SaysWhichLineIsDamaged) {
 }
 
 }  // namespace
-}  // namespace allm
+}  // namespace allm::replay_test
