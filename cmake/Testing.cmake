@@ -1,4 +1,4 @@
-# Unit tests (one executable and one ctest entry a layer), scenarios and examples.
+# Unit tests (one executable a layer), scenarios and examples.
 
 set(ALLM_TEST_ENVIRONMENT
     "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1"
@@ -25,6 +25,14 @@ function(allm_add_test name seconds label)
     ENVIRONMENT "${ALLM_TEST_ENVIRONMENT}" TIMEOUT ${seconds} LABELS ${label})
 endfunction()
 
+# allm_add_unit_test_run(<name> <target> <environment>...): a ctest entry that runs the tests of `target`. What each test
+# did and how long it took is in results/<name>.json, which scripts/run_steps.py reads.
+function(allm_add_unit_test_run name target)
+  allm_add_test(${name} 900 unit $<TARGET_FILE:${target}> --gtest_brief=1)
+  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT
+    "GTEST_OUTPUT=json:${PROJECT_BINARY_DIR}/results/${name}.json" ${ARGN})
+endfunction()
+
 function(allm_add_unit_test_executable target)
   add_executable(${target} ${ARGN})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
@@ -35,15 +43,12 @@ function(allm_add_unit_test_executable target)
     OpenSSL::SSL allm_flags)
   allm_use_test_pch(${target})
   allm_use_unity(${target})
-  allm_add_test(${target} 900 unit $<TARGET_FILE:${target}> --gtest_brief=1)
 endfunction()
 
 function(allm_add_unit_tests)
-  if(NOT ALLM_TESTS_OF_VALUES)
-    list(REMOVE_ITEM ALLM_TEST_LAYERS data schema providers)
-  endif()
   foreach(layer IN LISTS ALLM_TEST_LAYERS)
     allm_add_unit_test_executable(allm_${layer}_test ${ALLM_TEST_SOURCES_${layer}})
+    allm_add_unit_test_run(allm_${layer}_test allm_${layer}_test)
   endforeach()
   if(TARGET allm_cli_test AND TARGET allm_cli_lib)
     target_link_libraries(allm_cli_test PRIVATE allm_cli_lib)
@@ -56,16 +61,20 @@ function(allm_add_unit_tests)
   list(REMOVE_ITEM sources "${overdue}")
   if(sources)
     allm_add_unit_test_executable(allm_tests ${sources})
-    if(ALLM_SANITIZE)
-      target_compile_definitions(allm_tests PRIVATE ALLM_PROPERTY_CASES="1000")
-    endif()
     if(TARGET allm_cli)
       target_compile_definitions(allm_tests PRIVATE ALLM_COMMAND="$<TARGET_FILE:allm_cli>")
       add_dependencies(allm_tests allm_cli)
     endif()
+    # The longest by far, so it begins first and is cut into parts that run beside each other.
+    foreach(part RANGE 1 4)
+      math(EXPR index "${part} - 1")
+      allm_add_unit_test_run(allm_tests_${part}_of_4 allm_tests GTEST_TOTAL_SHARDS=4 GTEST_SHARD_INDEX=${index})
+      set_tests_properties(allm_tests_${part}_of_4 PROPERTIES COST 100)
+    endforeach()
   endif()
   if(EXISTS "${overdue}")
     allm_add_unit_test_executable(allm_overdue_test "${overdue}")
+    allm_add_unit_test_run(allm_overdue_test allm_overdue_test)
   endif()
   allm_add_lane_tests()
 endfunction()
@@ -85,6 +94,8 @@ function(allm_add_lane_tests)
   allm_add_unit_test_executable(allm_lane_tests ${sources})
   target_compile_definitions(allm_lane_tests PRIVATE ALLM_MISBEHAVE="$<TARGET_FILE:allm_misbehave>")
   add_dependencies(allm_lane_tests allm_misbehave)
+  allm_add_unit_test_run(allm_lane_tests allm_lane_tests)
+  set_tests_properties(allm_lane_tests PROPERTIES COST 200)
 endfunction()
 
 function(allm_add_scenario_test)

@@ -30,14 +30,11 @@
 #include "allm/result.hpp"
 #include "allm/session.hpp"
 
-#ifndef ALLM_PROPERTY_CASES
-#define ALLM_PROPERTY_CASES "10000"
-#endif
+#include "tests/cases.hpp"
 
 namespace allm::gen {
 
-// Cases a property, unless RC_PARAMS says otherwise. RapidCheck reads it at the first property.
-inline const int kCasesSet = setenv("RC_PARAMS", "max_success=" ALLM_PROPERTY_CASES, 0);
+inline const int kCasesSet = testing::set_property_cases(1'000);
 
 struct Source {
   std::uint64_t seed = 0;

@@ -20,11 +20,7 @@ using testing::HttpServer;
 using testing::Reply;
 using testing::ServedRequest;
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr std::size_t kStreams = 200;
-#else
 constexpr std::size_t kStreams = 1'000;
-#endif
 
 std::size_t threads_of_process() {
   std::size_t count = 0;

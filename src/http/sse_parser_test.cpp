@@ -14,8 +14,12 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "tests/cases.hpp"
+
 namespace allm::sse_parser_test {
 namespace {
+
+const int kCasesSet = testing::set_property_cases(100);
 
 struct Seen {
   std::string event;

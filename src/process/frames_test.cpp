@@ -8,25 +8,27 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include "tests/cases.hpp"
 
 namespace allm::frames_test {
 namespace {
 
-TEST(Frames, AnySplitGivesTheSameFrames) {
-  rc::check([](const std::vector<std::string>& texts) {
-    std::string wire;
-    for (const std::string& text : texts) wire += make_frame(text);
-    FrameReader reader;
-    std::vector<std::string> read;
-    while (!wire.empty()) {
-      const auto size = *rc::gen::inRange<std::size_t>(1, wire.size() + 1);
-      reader.feed(wire.substr(0, size));
-      wire.erase(0, size);
-      while (auto frame = reader.next(1000)) read.push_back(*std::move(frame));
-    }
-    RC_ASSERT(read == texts);
-  });
+const int kCasesSet = testing::set_property_cases(100);
+
+RC_GTEST_PROP(Frames, AnySplitGivesTheSameFrames, (const std::vector<std::string>& texts)) {
+  std::string wire;
+  for (const std::string& text : texts) wire += make_frame(text);
+  FrameReader reader;
+  std::vector<std::string> read;
+  while (!wire.empty()) {
+    const auto size = *rc::gen::inRange<std::size_t>(1, wire.size() + 1);
+    reader.feed(wire.substr(0, size));
+    wire.erase(0, size);
+    while (auto frame = reader.next(1000)) read.push_back(*std::move(frame));
+  }
+  RC_ASSERT(read == texts);
 }
 
 TEST(Frames, OneThatIsTooLongIsNotGiven) {

@@ -12,6 +12,8 @@
 
 #include "allm/schema.hpp"
 
+#include "tests/cases.hpp"
+
 namespace app {
 
 enum class Unit { celsius, fahrenheit };
@@ -147,6 +149,8 @@ struct Nothing {
 
 namespace allm::describe_test {
 namespace {
+
+const int kCasesSet = testing::set_property_cases(100);
 
 using app::Derived;
 using app::Everything;

@@ -20,14 +20,12 @@
 #include "process/fd.hpp"
 #include "process/sanitized.hpp"
 #include "runtime/test_waits.hpp"
+#include "tests/cases.hpp"
 #include "tests/lanes/misbehaviour.hpp"
 #include "tests/lanes/processes.hpp"
 
 namespace allm::testing::leftovers_test {
 namespace {
-
-constexpr int kRounds = kSanitized ? 10 : 100;
-constexpr int kKills = kSanitized ? 20 : 200;
 
 // Twenty calls, of all kinds that are quick.
 void run_round(int round, const Engine& engine) {
@@ -56,7 +54,8 @@ std::size_t temporary_files() {
   return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
 }
 
-TEST(Leftovers, ThousandsOfCallsLeaveNothing) {
+TEST(Leftovers, ManyCallsLeaveNothing) {
+  const int rounds = cases(10);
   const std::size_t temporary_before = temporary_files();
   const Engine process_runtime;  // which keeps two descriptors for good
   const std::vector<pid_t> processes_before = descendants(getpid());
@@ -64,9 +63,9 @@ TEST(Leftovers, ThousandsOfCallsLeaveNothing) {
   {
     const auto runtime = Runtime::create({.max_workers = 8});
     const Engine engine({.runtime = runtime});
-    for (int i = 0; i < kRounds / 4; ++i) run_round(i, engine);
+    for (int i = 0; i < rounds / 4; ++i) run_round(i, engine);
     const std::size_t memory = resident_bytes(getpid());
-    for (int i = kRounds / 4; i < kRounds; ++i) run_round(i, engine);
+    for (int i = rounds / 4; i < rounds; ++i) run_round(i, engine);
     if (!kSanitized) {
       EXPECT_LT(resident_bytes(getpid()), memory + (std::size_t{8} << 20U));
     }
@@ -111,7 +110,8 @@ pid_t start_program(const std::string& mark) {
 TEST(Leftovers, NoProcessSurvivesTheProgram) {
   std::mt19937 random(20261116);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same moments in every run
   std::uniform_int_distribution<int> microseconds(0, 60'000);
-  for (int i = 0; i < kKills; ++i) {
+  const int kills = cases(20);
+  for (int i = 0; i < kills; ++i) {
     const std::string mark = "ALLM_TEST_MARK=" + std::to_string(getpid()) + "." + std::to_string(i) + ".";
     const pid_t pid = start_program(mark);
     // The moment is what is random here; nothing waits for it.

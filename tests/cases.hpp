@@ -1,0 +1,36 @@
+// How many cases the tests with random or repeated cases run.
+#pragma once
+
+#include <charconv>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <string_view>
+
+namespace allm::testing {
+
+// The number in the environment variable ALLM_TEST_SCALE, 1 if it is not set. Ends the program if it is not a positive
+// number: a test that silently runs fewer cases than it was asked to would prove nothing.
+inline int test_scale() {
+  const char* text = std::getenv("ALLM_TEST_SCALE");
+  if (text == nullptr) return 1;
+  const std::string_view digits = text;
+  int scale = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), scale);
+  if (error != std::errc() || end != digits.data() + digits.size() || scale < 1 || scale > 10'000) {
+    std::cerr << "ALLM_TEST_SCALE must be a number from 1 to 10000, not \"" << digits << "\"\n";
+    std::exit(2);
+  }
+  return scale;
+}
+
+// `usual` cases in `make test`, ten times as many in `make test-long`.
+inline int cases(int usual) { return usual * test_scale(); }
+
+// Makes RapidCheck run `usual` cases of each property of this program, scaled likewise, unless RC_PARAMS is set
+// already. RapidCheck reads that at the first property, so this is called by the initialiser of a global variable.
+inline int set_property_cases(int usual) {
+  return setenv("RC_PARAMS", ("max_success=" + std::to_string(cases(usual))).c_str(), 0);
+}
+
+}  // namespace allm::testing
