@@ -1,6 +1,6 @@
 # A thin face on CMake; `make help` lists what there is. JOBS=n limits parallel compilation.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build build run test bench lint includes snippets headers tidy format format-check fuzz debug asan tsan \
+.PHONY: help setup setup-build build run test test-long check bench lint tidy format format-check fuzz debug asan tsan \
 	install clean
 
 export JOBS ?= $(shell nproc)
@@ -16,57 +16,50 @@ setup:  ## install what is missing (Debian packages)
 setup-build:
 	@scripts/setup.sh build
 
-build: setup-build  ## Release build: build/allm, build/allm_bench, tests, examples
+run: setup-build  ## build the command and watch an agent at work
+	@scripts/job.py run
+	@build/allm demo $(ARGS)
+
+test: setup  ## what a contributor and the CI run: checks, and all tests in release, under ASan+UBSan and under TSan
+	@scripts/job.py test
+
+debug: setup  ## plain debug build; tests of what you changed (FOLDER=chat: of src/chat, FOLDER=all: all)
+	@scripts/job.py debug $(FOLDER)
+
+test-long: setup  ## all tests in all three builds, with ten times the random cases and kills
+	@scripts/job.py test-long
+
+check: setup  ## everything: test-long, clang-tidy on every file, the plain build, the fuzz targets
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/job.py check
+
+build: setup-build  ## release build: build/allm, build/allm_bench, tests, examples
 	@scripts/build.sh release
 
-run: setup-build  ## build the command and watch an agent at work
-	@scripts/build.sh release --target allm_cli
-	build/allm demo $(ARGS)
+asan: setup  ## AddressSanitizer and UBSan build, and its tests
+	@scripts/job.py asan
 
-test: setup  ## format, lints, clang-tidy, all tests, examples and scenarios, plainly and under ASan+UBSan and TSan
-	@scripts/test.sh
+tsan: setup  ## ThreadSanitizer build, and its tests
+	@scripts/job.py tsan
 
-bench: build  ## run the benchmarks (ARGS=--benchmark_filter=... and other flags of Google Benchmark)
-	build/allm_bench $(ARGS)
-	build/allm_lane_bench
+lint: setup  ## format, include order, code in documents, self-contained headers, clang-tidy on folders that changed
+	@scripts/job.py lint
 
-lint: setup includes snippets headers tidy  ## include order, code in documents, self-contained headers, clang-tidy-19
-
-includes:
-	@scripts/lint_includes.py --self-test
-	@scripts/lint_includes.py
-
-snippets:
-	@scripts/check_snippets.py --self-test
-	@scripts/check_snippets.py
-
-headers:
-	@scripts/build.sh release --target all_verify_interface_header_sets
-
-tidy: setup  ## clang-tidy-19 over what changed
+tidy: setup  ## clang-tidy on every file
 	@scripts/build.sh tidy
 
 format: setup  ## format all C++ files
 	@scripts/format.sh
 
-format-check: setup  ## say which files are not formatted
+format-check: setup  ## list the files that are not formatted
 	@scripts/format.sh --check
 
 fuzz: setup  ## run each fuzz target for FUZZ_SECONDS (60), two at a time
 	@scripts/build.sh fuzz
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz.sh
 
-debug: setup  ## debug build in build-debug, and its tests
-	@scripts/build.sh debug
-	@ctest --preset debug
-
-asan: setup  ## AddressSanitizer and UBSan build, and its tests
-	@scripts/build.sh asan
-	@ctest --preset asan
-
-tsan: setup  ## ThreadSanitizer build, and its tests
-	@scripts/build.sh tsan
-	@ctest --preset tsan
+bench: build  ## run the benchmarks (ARGS=--benchmark_filter=... and other flags of Google Benchmark)
+	build/allm_bench $(ARGS)
+	build/allm_lane_bench
 
 install: build  ## install below PREFIX (/usr/local)
 	cmake --install build --prefix $(PREFIX)

@@ -8,13 +8,13 @@
 set -eu
 
 build_packages="
-    g++ make cmake ninja-build ccache pkg-config
+    g++ make cmake ninja-build ccache mold pkg-config python3
     nlohmann-json3-dev libsimdjson-dev libre2-dev libfmt-dev libcurl4-openssl-dev libcli11-dev libtomlplusplus-dev
     libseccomp-dev
     libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libssl-dev"
 test_packages="
     clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev
-    python3 util-linux json-schema-test-suite nghttp2-proxy"
+    util-linux json-schema-test-suite nghttp2-proxy"
 
 case "${1:-all}" in
     build) packages=$build_packages ;;
