@@ -1,11 +1,17 @@
 # Unit tests (one executable a layer), scenarios and examples.
 
+# clang's sanitizers name functions and lines only with this program at hand.
+set(symbolizer "")
+find_program(ALLM_SYMBOLIZER NAMES llvm-symbolizer-19 llvm-symbolizer)
+if(ALLM_SYMBOLIZER)
+  set(symbolizer ":external_symbolizer_path=${ALLM_SYMBOLIZER}")
+endif()
 set(ALLM_TEST_ENVIRONMENT
-    "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1"
-    "UBSAN_OPTIONS=print_stacktrace=1"
-    "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1")
+    "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1${symbolizer}"
+    "UBSAN_OPTIONS=print_stacktrace=1${symbolizer}"
+    "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1${symbolizer}")
 
-# g++ 12's sanitizers cannot place their shadow memory when the kernel randomises addresses by more bits than they
+# Some sanitizers cannot place their shadow memory when the kernel randomises addresses by more bits than they
 # know ("unexpected memory mapping"). Turn that off for the tests where we are allowed to.
 set(ALLM_TEST_RUNNER "")
 if(ALLM_SANITIZE)
@@ -28,7 +34,7 @@ endfunction()
 # allm_add_unit_test_run(<name> <target> <environment>...): a ctest entry that runs the tests of `target`. What each test
 # did and how long it took is in results/<name>.json, which scripts/run_steps.py reads.
 function(allm_add_unit_test_run name target)
-  allm_add_test(${name} 900 unit $<TARGET_FILE:${target}> --gtest_brief=1)
+  allm_add_test(${name} 900 unit $<TARGET_FILE:${target}>)
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT
     "GTEST_OUTPUT=json:${PROJECT_BINARY_DIR}/results/${name}.json" ${ARGN})
 endfunction()

@@ -194,8 +194,9 @@ def run(title, steps):
         before = time.monotonic()
         good = run_step(index, step, display)
         if not good:
-            print(f"\n{title}: FAILED after {clock(time.monotonic() - display.start)}; "
-                  f"{len(steps) - index - 1} of {len(steps)} steps were not run", flush=True)
+            left = [step.name for step in steps[index + 1:]]
+            print(f"\n{title}: FAILED after {clock(time.monotonic() - display.start)}"
+                  + (f"; not run: {', '.join(left)}" if left else ""), flush=True)
             sys.exit(1)
         display.write(f"{display.percent(index, 1):3d}%  {step.name:44} {clock(time.monotonic() - before):>6}")
     return display

@@ -13,7 +13,7 @@ build_packages="
     libseccomp-dev
     libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libssl-dev"
 test_packages="
-    clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev
+    clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev llvm-19
     util-linux json-schema-test-suite nghttp2-proxy"
 
 case "${1:-all}" in
