@@ -171,7 +171,7 @@ def run_step(index, step, display):
         shutil.rmtree(step.results, ignore_errors=True)
     display.show(index, 0, "")
     environment = dict(os.environ, NINJA_STATUS="[%f/%t] ", CLICOLOR_FORCE="0", **step.env)
-    with log.open("w", encoding="utf-8") as out:
+    with log.open("w", encoding="utf-8", buffering=1) as out:
         out.write(f"$ {shlex.join(step.command)}\n")
         with subprocess.Popen(step.command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as process:

@@ -144,6 +144,7 @@ class Maker {
   void filter(CallOptions& options) {
     options.emit_text_deltas = random_.chance();
     options.emit_tool_deltas = random_.chance();
+    options.emit_reasoning = random_.chance();
     options.include_raw_chunks = random_.chance();
   }
 
@@ -198,8 +199,10 @@ class Maker {
           break;
         case 5:
         case 6:
-        case 7:
           script.push_back(fake_text(random_.text()));
+          break;
+        case 7:
+          script.push_back(random_.chance() ? fake_reasoning(random_.text()) : fake_text(random_.text()));
           break;
         default: {
           FakeToolCall call{.id = id(), .name = name(tools), .arguments = arguments()};

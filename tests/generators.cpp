@@ -306,6 +306,7 @@ Response Random::response() {
   response.tool_calls = list([&] { return tool_call(); });
   response.finish_reason = maybe([&] { return any_of(FinishReason::other); });
   response.raw_finish_reason = maybe([&] { return text(); });
+  response.reasoning = maybe([&] { return text(); });
   response.raw = json(2);
   response.usage = usage();
   response.metadata = metadata();

@@ -18,7 +18,7 @@ namespace {
 
 Event random_event(gen::Random& random, bool error = true) {
   const auto maybe_text = [&] { return random.maybe([&] { return random.text(); }); };
-  switch (random.below(error ? 9 : 8)) {
+  switch (random.below(error ? 11 : 10)) {
     case 0:
       return MessageStarted{random.message()};
     case 1:
@@ -39,9 +39,14 @@ Event random_event(gen::Random& random, bool error = true) {
                               .id = maybe_text(),
                               .model = maybe_text(),
                               .raw_finish_reason = maybe_text(),
+                              .reasoning = maybe_text(),
                               .metadata = random.object(2)};
     case 7:
       return RawChunk{random.json()};
+    case 8:
+      return ReasoningDelta{random.text()};
+    case 9:
+      return ReasoningCompleted{random.text()};
     default:
       return ErrorEvent{random.error()};
   }

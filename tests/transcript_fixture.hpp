@@ -96,6 +96,7 @@ inline Json in_notation(const Event& event) {
   if (event.get_if<MessageStarted>() != nullptr) return {"message_started"};
   if (const auto* e = event.get_if<TextDelta>()) return {"text_delta", e->delta};
   if (const auto* e = event.get_if<TextCompleted>()) return {"text_completed", e->text};
+  if (const auto* e = event.get_if<ReasoningDelta>()) return {"reasoning_delta", e->delta};
   if (const auto* e = event.get_if<ToolCallStarted>()) return Json::array({"tool_call_started", e->id, e->name});
   if (const auto* e = event.get_if<ToolCallDelta>()) return Json::array({"tool_call_delta", e->id, e->arguments_delta});
   if (const auto* e = event.get_if<ToolCallCompleted>()) {

@@ -1,4 +1,4 @@
-// Events: what a run shows while it goes on. Sixteen kinds, closed.
+// Events: what a run shows while it goes on. Eighteen kinds, closed.
 //
 //   for (const allm::Event& event : allm::stream(engine, thread)) {
 //     if (auto* text = event.get_if<allm::TextDelta>()) std::cout << text->delta;
@@ -45,6 +45,18 @@ struct TextCompleted {
   std::string text = {};
   bool operator==(const TextCompleted&) const;
 };
+// A piece of the model's reasoning, or of a summary of it: text for people, which is no part of the answer. Dropped
+// with the option `emit_reasoning = false`.
+struct ReasoningDelta {
+  std::string delta = {};
+  bool operator==(const ReasoningDelta&) const;
+};
+// The whole text since the last ReasoningCompleted. The engine puts it before the first event that is not reasoning
+// (raw chunks aside), so an adapter need not give it. A model may reason several times within a message.
+struct ReasoningCompleted {
+  std::string text = {};
+  bool operator==(const ReasoningCompleted&) const;
+};
 struct ToolCallStarted {
   std::string id = {};
   std::string name = {};
@@ -67,6 +79,8 @@ struct MessageCompleted {
   std::optional<std::string> id = std::nullopt;                 // the provider's id of the response
   std::optional<std::string> model = std::nullopt;              // as the provider named it
   std::optional<std::string> raw_finish_reason = std::nullopt;  // the provider's word
+  // All of the model's reasoning; filled in by the engine unless the adapter did.
+  std::optional<std::string> reasoning = std::nullopt;
   Json metadata = empty_object();
   bool operator==(const MessageCompleted&) const;
 };
@@ -138,6 +152,8 @@ enum class EventTag : std::uint8_t {
   message_started,
   text_delta,
   text_completed,
+  reasoning_delta,
+  reasoning_completed,
   tool_call_started,
   tool_call_delta,
   tool_call_completed,
@@ -164,6 +180,10 @@ template <>
 inline constexpr int kTagOf<TextDelta> = static_cast<int>(EventTag::text_delta);
 template <>
 inline constexpr int kTagOf<TextCompleted> = static_cast<int>(EventTag::text_completed);
+template <>
+inline constexpr int kTagOf<ReasoningDelta> = static_cast<int>(EventTag::reasoning_delta);
+template <>
+inline constexpr int kTagOf<ReasoningCompleted> = static_cast<int>(EventTag::reasoning_completed);
 template <>
 inline constexpr int kTagOf<ToolCallStarted> = static_cast<int>(EventTag::tool_call_started);
 template <>
@@ -194,7 +214,7 @@ template <class T>
 inline constexpr bool kIsPayload = kTagOf<T> >= 0;
 }  // namespace detail
 
-// One of the sixteen payloads: a closed variant of our own, because std::variant over so many types
+// One of the eighteen payloads: a closed variant of our own, because std::variant over so many types
 // is slow to compile in every file that includes this header. A moved-from event can only be
 // assigned to or destroyed.
 class Event {
@@ -222,7 +242,7 @@ class Event {
     return const_cast<T*>(std::as_const(*this).template get_if<T>());
   }
 
-  // Calls `visitor` with the payload; it must accept all sixteen kinds.
+  // Calls `visitor` with the payload; it must accept all eighteen kinds.
   template <class Visitor>
   decltype(auto) visit(Visitor&& visitor) const {
     return dispatch(tag_, [&]<class T>() -> decltype(auto) { return std::forward<Visitor>(visitor)(stored<T>()); });
@@ -246,6 +266,10 @@ class Event {
         return function.template operator()<TextDelta>();
       case EventTag::text_completed:
         return function.template operator()<TextCompleted>();
+      case EventTag::reasoning_delta:
+        return function.template operator()<ReasoningDelta>();
+      case EventTag::reasoning_completed:
+        return function.template operator()<ReasoningCompleted>();
       case EventTag::tool_call_started:
         return function.template operator()<ToolCallStarted>();
       case EventTag::tool_call_delta:

@@ -22,6 +22,10 @@ namespace allm {
 struct FakeText {
   std::string text;
 };
+// Reasoning before or between what the model says.
+struct FakeReasoning {
+  std::string text;
+};
 struct FakeToolCall {
   std::string id;
   std::string name;
@@ -54,10 +58,11 @@ struct FakeDelay {
 struct FakePreflightError {
   Error error;
 };
-using FakeEntry = std::variant<FakeText, FakeToolCall, FakeToolCallDelta, FakeUsage, FakeRawChunk, FakeFinish,
-                               FakeError, FakeDelay, FakePreflightError>;
+using FakeEntry = std::variant<FakeText, FakeReasoning, FakeToolCall, FakeToolCallDelta, FakeUsage, FakeRawChunk,
+                               FakeFinish, FakeError, FakeDelay, FakePreflightError>;
 
 FakeEntry fake_text(std::string text);
+FakeEntry fake_reasoning(std::string text);
 FakeEntry fake_tool_call(std::string id, std::string name, Json arguments = empty_object());
 FakeEntry fake_finish(FinishReason reason);
 FakeEntry fake_usage(Usage usage);

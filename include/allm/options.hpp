@@ -131,6 +131,8 @@ struct CallOptions {
   // --- Events ---
   bool emit_text_deltas = true;
   bool emit_tool_deltas = true;
+  // Whether ReasoningDelta and ReasoningCompleted are shown. Response::reasoning has the text in any case.
+  bool emit_reasoning = true;
   bool include_raw_chunks = false;
   // Sees every event before filters and consumer, on the consumer's thread; its exceptions reach
   // the consumer.

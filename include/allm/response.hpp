@@ -48,6 +48,9 @@ struct Response {
   std::optional<std::string> model = std::nullopt;       // as the provider named it
   std::optional<Message> message = std::nullopt;
   std::optional<std::string> output_text = std::nullopt;
+  // The text of the model's reasoning, or the summary that the provider gives of it. For people: what the provider
+  // wants back in the next request is in the message's metadata.
+  std::optional<std::string> reasoning = std::nullopt;
   std::vector<ToolCall> tool_calls = {};
   std::optional<FinishReason> finish_reason = std::nullopt;
   std::optional<std::string> raw_finish_reason = std::nullopt;  // the provider's word for it

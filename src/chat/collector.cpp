@@ -37,6 +37,8 @@ struct StreamCollector::State {
   std::optional<Thread> seed = std::nullopt;
   bool message_started = false;
   std::string text = {};
+  std::string reasoning = {};
+  std::size_t reasoning_begin = 0;  // of what the next ReasoningCompleted is about
   std::vector<ToolCall> calls = {};
   std::unordered_map<std::string, std::size_t> call_index = {};
   std::optional<MessageCompleted> completed = std::nullopt;
@@ -58,6 +60,8 @@ StreamCollector::~StreamCollector() = default;
 void StreamCollector::State::start_message() {
   message_started = true;
   text.clear();
+  reasoning.clear();
+  reasoning_begin = 0;
   calls.clear();
   call_index.clear();
   completed.reset();
@@ -115,6 +119,16 @@ void StreamCollector::State::apply(const Event& event) {
     case EventTag::text_completed:
       if (!message_started) start_message();
       text = event.get_if<TextCompleted>()->text;
+      break;
+    case EventTag::reasoning_delta:
+      if (!message_started) start_message();
+      reasoning += event.get_if<ReasoningDelta>()->delta;
+      break;
+    case EventTag::reasoning_completed:
+      if (!message_started) start_message();
+      reasoning.resize(reasoning_begin);
+      reasoning += event.get_if<ReasoningCompleted>()->text;
+      reasoning_begin = reasoning.size();
       break;
     case EventTag::tool_call_started: {
       const auto& started = *event.get_if<ToolCallStarted>();
@@ -182,7 +196,9 @@ Response StreamCollector::State::build_response() && {
   response.tool_calls = std::move(calls);
   response.finish_reason = finish_reason;
   response.error = std::move(error);
+  if (!reasoning.empty()) response.reasoning = std::move(reasoning);
   if (completed) {
+    if (completed->reasoning) response.reasoning = std::move(completed->reasoning);
     response.id = std::move(completed->id);
     response.request_id = std::move(completed->request_id);
     response.model = std::move(completed->model);

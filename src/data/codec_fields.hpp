@@ -140,8 +140,10 @@ bool fields(V& v, Is<Response> auto& m) {
   return v.field("finish_reason", m.finish_reason) && v.field("id", m.id) && v.field("message", m.message) &&
          v.metadata(m.metadata, Typed("error", m.error)) && v.field("model", m.model) &&
          v.field("output_text", m.output_text) && v.any("raw", m.raw) &&
-         v.field("raw_finish_reason", m.raw_finish_reason) && v.field("request_id", m.request_id) &&
-         v.field("tool_calls", m.tool_calls) && v.field("usage", m.usage) && v.unknown(m.unknown_fields);
+         v.field("raw_finish_reason", m.raw_finish_reason) &&
+         v.unless_default("reasoning", m.reasoning, std::optional<std::string>()) &&
+         v.field("request_id", m.request_id) && v.field("tool_calls", m.tool_calls) && v.field("usage", m.usage) &&
+         v.unknown(m.unknown_fields);
 }
 
 template <class V>

@@ -16,6 +16,8 @@ bool FieldError::operator==(const FieldError&) const = default;
 bool MessageStarted::operator==(const MessageStarted&) const = default;
 bool TextDelta::operator==(const TextDelta&) const = default;
 bool TextCompleted::operator==(const TextCompleted&) const = default;
+bool ReasoningDelta::operator==(const ReasoningDelta&) const = default;
+bool ReasoningCompleted::operator==(const ReasoningCompleted&) const = default;
 bool ToolCallStarted::operator==(const ToolCallStarted&) const = default;
 bool ToolCallDelta::operator==(const ToolCallDelta&) const = default;
 bool ToolCallCompleted::operator==(const ToolCallCompleted&) const = default;

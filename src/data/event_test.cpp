@@ -23,6 +23,8 @@ std::vector<Event> one_of_each() {
       MessageStarted{assistant(kText)},
       TextDelta{kText, kText},
       TextCompleted{kText, kText},
+      ReasoningDelta{kText},
+      ReasoningCompleted{kText},
       ToolCallStarted{kText, kText},
       ToolCallDelta{kText, kText},
       ToolCallCompleted{{.id = kText, .name = kText, .arguments = {{"a", kText}}}},
@@ -41,7 +43,7 @@ std::vector<Event> one_of_each() {
 
 TEST(EventTest, TagsFollowTheKinds) {
   const std::vector<Event> events = one_of_each();
-  ASSERT_EQ(events.size(), 16U);
+  ASSERT_EQ(events.size(), 18U);
   for (std::size_t i = 0; i < events.size(); ++i) {
     EXPECT_EQ(static_cast<std::size_t>(events[i].tag()), i);
     const EventTag seen = events[i].visit([](const auto& payload) { return Event(payload).tag(); });

@@ -79,10 +79,12 @@ struct EnumNames<PromptCache::Retention> {
 template <>
 struct EnumNames<EventTag> {
   static constexpr EventTag last = EventTag::chat_completed;
-  static constexpr NameTable<16> values = {
+  static constexpr NameTable<18> values = {
       "message_started",
       "text_delta",
       "text_completed",
+      "reasoning_delta",
+      "reasoning_completed",
       "tool_call_started",
       "tool_call_delta",
       "tool_call_completed",

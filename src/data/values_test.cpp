@@ -185,7 +185,7 @@ TEST(NamesTest, LeadBackToTheEnumerators) {
   expect_names_lead_back<Mode>(2);
   expect_names_lead_back<FinishReason>(6);
   expect_names_lead_back<PromptCache::Retention>(2);
-  expect_names_lead_back<EventTag>(16);
+  expect_names_lead_back<EventTag>(18);
   EXPECT_EQ(finish_reason_from_string("content_filter"), FinishReason::content_filter);
   EXPECT_EQ(finish_reason_from_string("eos"), std::nullopt);
   EXPECT_EQ(to_string(SessionStatus::awaiting_tools), "awaiting_tools");

@@ -84,16 +84,39 @@ std::optional<Error> ModelCall::retry_or_fail(Error error) {
   return std::nullopt;
 }
 
-void ModelCall::add_run_facts(MessageCompleted& completed) const {
+void ModelCall::add_facts(MessageCompleted& completed) {
   if (completed.usage) {
     if (const ModelRef* known = known_model(*run_, call_.model)) fill_costs(*known, *completed.usage);
   }
   completed.request_id = call_.request_id;
+  if (!completed.reasoning && !reasoning_.empty()) completed.reasoning = reasoning_;
+}
+
+void ModelCall::follow_reasoning(Poll& polled) {
+  switch (polled.event().tag()) {
+    case EventTag::reasoning_delta:
+      reasoning_ += polled.event().get_if<ReasoningDelta>()->delta;
+      return;
+    case EventTag::reasoning_completed:
+      reasoning_.resize(reasoning_begin_);
+      reasoning_ += polled.event().get_if<ReasoningCompleted>()->text;
+      reasoning_begin_ = reasoning_.size();
+      return;
+    case EventTag::raw_chunk:
+      return;
+    default:
+      break;
+  }
+  if (reasoning_begin_ == reasoning_.size()) return;
+  held_ = polled.take();
+  polled = ReasoningCompleted{.text = reasoning_.substr(std::exchange(reasoning_begin_, reasoning_.size()))};
 }
 
 Poll ModelCall::poll(const Waker& waker) {
-  if (run_->can_end_early && !done_) return poll_until_ended(waker);
-  return source_ ? poll_source(waker) : advance(waker);
+  if (held_) return *std::exchange(held_, std::nullopt);
+  Poll polled = run_->can_end_early && !done_ ? poll_until_ended(waker) : source_ ? poll_source(waker) : advance(waker);
+  if (polled.has_event()) follow_reasoning(polled);
+  return polled;
 }
 
 Poll ModelCall::poll_until_ended(const Waker& waker) {
@@ -168,7 +191,7 @@ void ModelCall::settle(Poll& polled, const Waker& waker) {
   } else if (auto* completed = polled.event().get_if<MessageCompleted>()) {
     delivered_ = true;
     completed_ = true;
-    add_run_facts(*completed);
+    add_facts(*completed);
     return;
   } else if (polled.event().tag() != EventTag::error) {
     polled = ErrorEvent{malformed("the adapter's stream gave an event that is none of a model's: " +

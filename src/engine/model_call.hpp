@@ -27,8 +27,10 @@ class ModelCall : public EventSource {
 
  private:
   void open();
-  // Adds what only the run knows: costs and the run's id.
-  void add_run_facts(MessageCompleted& completed) const;
+  // Adds what only this call knows: costs, the run's id, the reasoning so far.
+  void add_facts(MessageCompleted& completed);
+  // Notes reasoning, and puts ReasoningCompleted before the first event that is not reasoning.
+  void follow_reasoning(Poll& polled);
   // While the adapter's stream gives events; what else it gives is handled by `settle`.
   Poll poll_source(const Waker& waker);
   // Turns the end, an error or the completed message into what the consumer sees.
@@ -60,6 +62,9 @@ class ModelCall : public EventSource {
   std::optional<Error> failure_;   // waits to be delivered
   std::optional<RunEnd> ended_;
   int attempt_ = 0;
+  std::string reasoning_;            // of the message so far
+  std::size_t reasoning_begin_ = 0;  // of the part that is not completed
+  std::optional<Event> held_;        // follows the ReasoningCompleted that was put before it
   bool delivered_ = false;
   bool completed_ = false;  // the message is
   bool done_ = false;

@@ -11,15 +11,17 @@ ObservedSource::ObservedSource(std::unique_ptr<EventSource> inner, const CallOpt
       on_event_(options.on_event),
       text_deltas_(options.emit_text_deltas),
       tool_deltas_(options.emit_tool_deltas),
+      reasoning_(options.emit_reasoning),
       raw_chunks_(options.include_raw_chunks) {}
 
 Poll ObservedSource::poll(const Waker& waker) {
-  if (held_) return poll_held();
+  if (!held_.empty()) return poll_held();
   return inner_ ? poll_inner(waker) : Poll::end();
 }
 
 Poll ObservedSource::poll_held() {
-  Poll polled = *std::exchange(held_, std::nullopt);
+  Poll polled = std::move(held_.front());
+  held_.pop_front();
   if (on_event_) on_event_(polled.event());
   return polled;
 }
@@ -37,9 +39,16 @@ Poll ObservedSource::poll_inner(const Waker& waker) {
 }
 
 bool ObservedSource::observe(Poll& polled) {
-  if (polled.event().tag() == EventTag::error && !dropped_text_.empty()) {
-    held_ = polled.take();
-    polled = TextCompleted{.text = std::exchange(dropped_text_, {})};
+  if (polled.event().tag() == EventTag::error) {
+    if (!dropped_reasoning_.empty()) held_.emplace_back(ReasoningCompleted{std::exchange(dropped_reasoning_, {})});
+    if (!dropped_text_.empty()) held_.emplace_back(TextCompleted{.text = std::exchange(dropped_text_, {})});
+    if (!held_.empty()) {
+      held_.push_back(polled.take());
+      polled = std::move(held_.front());
+      held_.pop_front();
+      if (on_event_) on_event_(polled.event());
+      return true;
+    }
   }
   if (on_event_) on_event_(polled.event());
   return passes(polled.event());
@@ -52,12 +61,20 @@ bool ObservedSource::passes(const Event& event) {
       return text_deltas_;
     case EventTag::tool_call_delta:
       return tool_deltas_;
+    case EventTag::reasoning_delta:
+      return reasoning_;
+    case EventTag::reasoning_completed:
+      if (!reasoning_) dropped_reasoning_ += event.get_if<ReasoningCompleted>()->text;
+      return reasoning_;
     case EventTag::raw_chunk:
       return raw_chunks_;
-    case EventTag::message_started:
     case EventTag::text_completed:
+      dropped_text_.clear();
+      return true;
+    case EventTag::message_started:
     case EventTag::message_completed:
       dropped_text_.clear();
+      dropped_reasoning_.clear();
       return true;
     default:
       return true;

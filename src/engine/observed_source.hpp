@@ -2,6 +2,7 @@
 // the consumer did not ask for.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -28,9 +29,12 @@ class ObservedSource : public EventSource {
   std::function<void(const Event&)> on_event_;
   bool text_deltas_;
   bool tool_deltas_;
+  bool reasoning_;
   bool raw_chunks_;
-  std::string dropped_text_;   // of the message so far, where its deltas are dropped
-  std::optional<Event> held_;  // follows what was put before it
+  // Of the message so far, where its events are dropped.
+  std::string dropped_text_;
+  std::string dropped_reasoning_;
+  std::deque<Event> held_;  // follow what was put before them
 };
 
 // A stream of the source's events as the options want them.

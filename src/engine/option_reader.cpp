@@ -128,7 +128,8 @@ bool read_request_option(std::string_view name, const Json& value, CallOptions& 
 }
 
 bool is_filter(std::string_view name) {
-  return name == "emit_text_deltas" || name == "emit_tool_deltas" || name == "include_raw_chunks";
+  return name == "emit_text_deltas" || name == "emit_tool_deltas" || name == "emit_reasoning" ||
+         name == "include_raw_chunks";
 }
 
 }  // namespace
@@ -160,6 +161,7 @@ OptionRead read_option(std::string_view name, const Json& value, CallOptions& op
   if (name == "structured_finalize_nudge") return taken(read_text(value, target.structured_finalize_nudge, problem));
   if (name == "emit_text_deltas") return taken(read_bool(value, target.emit_text_deltas, problem));
   if (name == "emit_tool_deltas") return taken(read_bool(value, target.emit_tool_deltas, problem));
+  if (name == "emit_reasoning") return taken(read_bool(value, target.emit_reasoning, problem));
   if (name == "include_raw_chunks") return taken(read_bool(value, target.include_raw_chunks, problem));
   if (name == "session_id") return taken(read_text(value, target.session_id, problem));
   if (name == "request_id") return taken(read_text(value, target.request_id, problem));

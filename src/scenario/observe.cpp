@@ -154,6 +154,7 @@ Json observe(const Response& response) {
                {"finish_reason", or_null(response.finish_reason)},
                {"tool_calls", observe(std::span(response.tool_calls))},
                {"usage", observe(response.usage)}};
+  if (response.reasoning) json["reasoning"] = *response.reasoning;
   if (response.error) json["error"] = observe(*response.error);
   return json;
 }

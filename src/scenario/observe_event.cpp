@@ -28,6 +28,8 @@ struct PayloadObserver {
   Json operator()(const MessageStarted& event) const { return {{"message", observe(event.message)}}; }
   Json operator()(const TextDelta& event) const { return {{"id", or_null(event.id)}, {"delta", event.delta}}; }
   Json operator()(const TextCompleted& event) const { return {{"id", or_null(event.id)}, {"text", event.text}}; }
+  Json operator()(const ReasoningDelta& event) const { return {{"delta", event.delta}}; }
+  Json operator()(const ReasoningCompleted& event) const { return {{"text", event.text}}; }
   Json operator()(const ToolCallStarted& event) const { return {{"id", event.id}, {"name", event.name}}; }
   Json operator()(const ToolCallDelta& event) const {
     return {{"id", event.id}, {"arguments_delta", event.arguments_delta}};

@@ -27,6 +27,7 @@ Json observed(const Event& event) {
   const Json tag = to_string(event.tag());
   if (const auto* text = event.get_if<TextDelta>()) return {tag, text->delta};
   if (const auto* text = event.get_if<TextCompleted>()) return {tag, text->text};
+  if (const auto* reasoning = event.get_if<ReasoningDelta>()) return {tag, reasoning->delta};
   if (const auto* call = event.get_if<ToolCallStarted>()) return {tag, call->id, call->name};
   if (const auto* call = event.get_if<ToolCallDelta>()) return {tag, call->id, call->arguments_delta};
   if (const auto* done = event.get_if<ToolCallCompleted>()) {

@@ -72,9 +72,10 @@ std::string_view AnthropicAnswer::start_block(std::int64_t index, const Json& bl
   }
   if (type == "thinking") {
     added.kind = Kind::thinking;
-    added.body = text_member(block, "thinking");
     added.signature = text_member(block, "signature");
-  } else if (type == "tool_use") {
+    return append(index, Delta::thinking, text_member(block, "thinking"), events);
+  }
+  if (type == "tool_use") {
     added.call.id = text_member(block, "id");
     if (added.call.id.empty()) added.call.id = "toolu_" + std::to_string(blocks_.size());
     added.call.name = text_member(block, "name");
@@ -108,6 +109,8 @@ std::string_view AnthropicAnswer::append(std::int64_t index, Delta kind, std::st
   block->body += text;
   if (block->kind == Kind::text || block->kind == Kind::answer) {
     events.emplace_back(TextDelta{.delta = std::string(text)});
+  } else if (block->kind == Kind::thinking) {
+    events.emplace_back(ReasoningDelta{.delta = std::string(text)});
   } else if (block->kind == Kind::call) {
     events.emplace_back(ToolCallDelta{block->call.id, std::string(text)});
   }

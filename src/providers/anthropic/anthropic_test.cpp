@@ -240,7 +240,7 @@ TEST(Anthropic, WholeBodiesGiveTheEventsOfAStream) {
       R"({"type":"tool_use","id":"c","name":"f","input":{"a":1}}],"stop_reason":"tool_use","usage":{"input_tokens":1}})";
   const std::vector<Event> events = decoded_in_every_way(codec(), {}, head, body);
   EXPECT_EQ(in_notation(events),
-            *parse_json(R"([["message_started"],["text_delta","hi"],["text_completed","hi"],)"
+            *parse_json(R"([["message_started"],["reasoning_delta","t"],["text_delta","hi"],["text_completed","hi"],)"
                         R"(["tool_call_started","c","f"],["tool_call_delta","c","{\"a\":1}"],)"
                         R"(["tool_call_completed","c","f",{"a":1},"{\"a\":1}"],["message_completed","tool_calls"]])"));
   EXPECT_EQ(stored_message(events).metadata["anthropic"].size(), 3U);

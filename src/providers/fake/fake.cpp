@@ -9,6 +9,7 @@
 namespace allm {
 
 FakeEntry fake_text(std::string text) { return FakeText{std::move(text)}; }
+FakeEntry fake_reasoning(std::string text) { return FakeReasoning{std::move(text)}; }
 FakeEntry fake_tool_call(std::string id, std::string name, Json arguments) {
   return FakeToolCall{.id = std::move(id), .name = std::move(name), .arguments = std::move(arguments)};
 }

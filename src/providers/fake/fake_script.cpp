@@ -43,8 +43,9 @@ class ScriptReader {
     const std::string& kind = json.begin().key();
     const Json& value = *json.begin();
     path_.emplace_back(kind);
-    if (kind == "text") {
+    if (kind == "text" || kind == "reasoning") {
       if (!value.is_string()) return fail(path_, "invalid_type", "must be a text");
+      if (kind == "reasoning") return FakeReasoning{value.get<std::string>()};
       return FakeText{value.get<std::string>()};
     }
     if (kind == "tool_call") return read_call(value);

@@ -59,6 +59,7 @@ Poll FakeSource::say(const std::string& text) {
 
 std::optional<Event> FakeSource::play(const FakeEntry& entry) {
   if (const auto* call = std::get_if<FakeToolCall>(&entry)) return play_call(*call);
+  if (const auto* reasoning = std::get_if<FakeReasoning>(&entry)) return Event(ReasoningDelta{reasoning->text});
   if (const auto* delta = std::get_if<FakeToolCallDelta>(&entry)) {
     return Event(ToolCallDelta{delta->id, delta->arguments_delta});
   }

@@ -88,8 +88,12 @@ void GeminiAnswer::take_part(const Json& part, std::vector<Event>& events) {
   const Json* text = find_member(part, "text");
   const bool is_text = text != nullptr && text->is_string() && !is_thought;
   if (is_text && !is_signed) return add_text(text->get_ref<const std::string&>(), events);
-  // The summary of a thought is for people; only what the provider signed must come back.
-  if (is_thought && !is_signed) return;
+  if (is_thought) {
+    const std::string_view thoughts = text_member(part, "text");
+    if (!thoughts.empty()) events.emplace_back(ReasoningDelta{.delta = std::string(thoughts)});
+    // The summary of a thought is for people; only what the provider signed must come back.
+    if (!is_signed) return;
+  }
   Part& added = parts_.emplace_back(Part{.value = part});
   if (!is_text) return;
   added.text = text->get_ref<const std::string&>();

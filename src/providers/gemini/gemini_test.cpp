@@ -117,7 +117,7 @@ TEST(Gemini, IdsOfCallsDifferFromTurnToTurn) {
             stored_message(stream({chunk}, later)).tool_calls[0].id);
 }
 
-TEST(Gemini, ThoughtsAreNoTextAndTrailingSignaturesAreKept) {
+TEST(Gemini, ThoughtsAreReasoningAndTrailingSignaturesAreKept) {
   const std::vector<Event> events =
       stream({R"({"candidates":[{"content":{"parts":[{"text":"Plan","thought":true}],"role":"model"},"index":0}]})",
               R"({"candidates":[{"content":{"parts":[{"text":"Hel"}],"role":"model"},"index":0}]})",
@@ -125,6 +125,7 @@ TEST(Gemini, ThoughtsAreNoTextAndTrailingSignaturesAreKept) {
               R"({"candidates":[{"content":{"parts":[{"text":"","thoughtSignature":"Ct"}],"role":"model"},)"
               R"("finishReason":"STOP","index":0}]})"});
   EXPECT_EQ(folded(events).output_text, "Hello");
+  EXPECT_EQ(folded(events).reasoning, "Plan");
   const Json body = written(call_of({user("hi"), stored_message(events), user("go on")}));
   EXPECT_EQ(body["contents"][1]["parts"], *parse_json(R"([{"text":"Hello"},{"text":"","thoughtSignature":"Ct"}])"));
 }

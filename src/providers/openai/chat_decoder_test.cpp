@@ -204,6 +204,7 @@ TEST(ChatDecoder, ReasoningIsKeptApartAndHandedBack) {
       delta(R"("reasoning_content":"a")"), delta(R"("reasoning_content":"b","content":null)"),
       calls(R"({"index":0,"id":"c","function":{"name":"f","arguments":"{}"}})"), finish("tool_calls")};
   const Response plain = response_of(chunks);
+  EXPECT_EQ(plain.reasoning, "ab");
   EXPECT_EQ(plain.metadata["reasoning"], Json({{"text", "ab"}}));
   EXPECT_EQ(plain.message->metadata, Json::object());
   const Response echoed = response_of(chunks, options_of(*find_openai_preset("deepseek")));
@@ -234,7 +235,7 @@ TEST(ChatDecoder, ContentMayBeParts) {
       {delta(R"("content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"a"}])"),
        delta(R"("content":[{"type":"text","text":"b"}])"), finish("stop")});
   EXPECT_EQ(response.output_text, "ab");
-  EXPECT_EQ(response.metadata["reasoning"]["text"], "hm");
+  EXPECT_EQ(response.reasoning, "hm");
 }
 
 TEST(ChatDecoder, WhatTheFastReaderCannotReadIsNotLost) {

@@ -51,7 +51,7 @@ bool ChatMessage::add(const FastChunk& chunk, std::vector<Event>& events) {
   }
   if (id_.empty()) id_ = chunk.id;
   if (model_.empty()) model_ = chunk.model;
-  reasoning_ += chunk.reasoning;
+  add_reasoning(chunk.reasoning, events);
   add_text(chunk.text, events);
   if (!chunk.finish.empty()) finish_ = chunk.finish;
   return true;
@@ -86,7 +86,7 @@ void ChatMessage::add_head(const Json& chunk) {
 std::optional<std::string> ChatMessage::add_delta(const Json& delta, std::vector<Event>& events) {
   std::string_view reasoning = text_member(delta, "reasoning_content");
   if (reasoning.empty()) reasoning = text_member(delta, "reasoning");
-  reasoning_ += reasoning;
+  add_reasoning(reasoning, events);
   if (const Json* details = find_member(delta, "reasoning_details")) add_reasoning_details(*details);
   if (const Json* content = find_member(delta, "content")) add_content(*content, events);
   refusal_ += text_member(delta, "refusal");
@@ -107,8 +107,14 @@ void ChatMessage::add_content(const Json& content, std::vector<Event>& events) {
     refusal_ += text_member(part, "refusal");
     const Json* thinking = find_member(part, "thinking");
     if (thinking == nullptr || !thinking->is_array()) continue;
-    for (const Json& thought : *thinking) reasoning_ += text_member(thought, "text");
+    for (const Json& thought : *thinking) add_reasoning(text_member(thought, "text"), events);
   }
+}
+
+void ChatMessage::add_reasoning(std::string_view text, std::vector<Event>& events) {
+  if (text.empty()) return;
+  reasoning_ += text;
+  events.emplace_back(ReasoningDelta{.delta = std::string(text)});
 }
 
 void ChatMessage::add_text(std::string_view text, std::vector<Event>& events) {

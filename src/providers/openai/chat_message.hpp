@@ -24,6 +24,7 @@ class ChatMessage {
   // Adds a chunk of the usual kind; false, and nothing happened, if it belongs to a call that has not begun or begins
   // one too many: the general way knows what to do then.
   bool add(const FastChunk& chunk, std::vector<Event>& events);
+  void add_reasoning(std::string_view text, std::vector<Event>& events);
   void add_text(std::string_view text, std::vector<Event>& events);
   // Adds any chunk, streamed or whole. A problem ends the message; its words are returned.
   std::optional<std::string> add(const Json& chunk, std::vector<Event>& events);

@@ -93,10 +93,10 @@ class ResponsesDecoder final : public StreamDecoder {
       case FastDelta::Kind::arguments:
         return message_.add_arguments(item_id, delta, events);
       case FastDelta::Kind::summary:
-        message_.add_summary(delta);
+        message_.add_summary(delta, events);
         break;
       case FastDelta::Kind::reasoning:
-        message_.add_reasoning(delta);
+        message_.add_reasoning(delta, events);
         break;
       case FastDelta::Kind::refusal:
         message_.add_refusal(delta);
@@ -112,6 +112,7 @@ class ResponsesDecoder final : public StreamDecoder {
       if (const Json* response = find_member(chunk, "response")) message_.add_head(*response);
       return true;
     }
+    if (type == "response.reasoning_summary_part.added") message_.begin_summary_part();
     const Json* item = find_member(chunk, "item");
     if (item == nullptr) return true;
     if (type == "response.output_item.added") return message_.begin_item(*item, events);

@@ -116,7 +116,23 @@ void ResponsesMessage::settle_text(const Json& output, std::vector<Event>& event
   text_ = std::move(text);
 }
 
-void ResponsesMessage::add_reasoning_facts(const Json& output, MessageCompleted& completed) const {
+void ResponsesMessage::add_summary(std::string_view delta, std::vector<Event>& events) {
+  if (delta.empty()) return;
+  const std::string_view separator = in_summary_part_ || summary_.empty() ? "" : "\n\n";
+  in_summary_part_ = true;
+  summary_ += separator;
+  summary_ += delta;
+  events.emplace_back(ReasoningDelta{.delta = std::string(separator).append(delta)});
+}
+
+void ResponsesMessage::add_reasoning(std::string_view delta, std::vector<Event>& events) {
+  if (delta.empty()) return;
+  reasoning_ += delta;
+  events.emplace_back(ReasoningDelta{.delta = std::string(delta)});
+}
+
+void ResponsesMessage::settle_reasoning(const Json& output, MessageCompleted& completed,
+                                        std::vector<Event>& events) const {
   std::string summary;
   std::string text;
   Json items = Json::array();
@@ -127,6 +143,9 @@ void ResponsesMessage::add_reasoning_facts(const Json& output, MessageCompleted&
     if (!summary.empty() && !part.empty()) summary += "\n\n";
     summary += part;
     text += texts_of(item, "content", "reasoning_text", "text", "");
+  }
+  if (summary_.empty() && reasoning_.empty() && !(summary.empty() && text.empty())) {
+    events.emplace_back(ReasoningDelta{.delta = text.empty() ? summary : text});
   }
   if (summary.empty()) summary = summary_;
   if (text.empty()) text = reasoning_;
@@ -158,11 +177,12 @@ void ResponsesMessage::set_finish(const Json& response, MessageCompleted& comple
 MessageCompleted ResponsesMessage::complete(const Json& response, std::vector<Event>& events) {
   add_head(response);
   const Json output = output_of(response);
+  MessageCompleted completed;
+  settle_reasoning(output, completed, events);
   settle_text(output, events);
   for (const Json& item : output) {
     if (is_call(item)) set_arguments(call_of(item, events), item, events);
   }
-  MessageCompleted completed;
   set_finish(response, completed);
   for (Call& call : calls_) {
     ToolCall& whole = completed.message.tool_calls.emplace_back(
@@ -178,7 +198,6 @@ MessageCompleted ResponsesMessage::complete(const Json& response, std::vector<Ev
   } else {
     completed.metadata["refusal"] = refusal_;
   }
-  add_reasoning_facts(output, completed);
   if (const Json* usage = find_member(response, "usage")) completed.usage = responses_usage(*usage);
   if (!id_.empty()) completed.id = std::move(id_);
   if (!model_.empty()) completed.model = std::move(model_);

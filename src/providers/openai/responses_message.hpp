@@ -22,8 +22,10 @@ class ResponsesMessage {
 
   void add_text(std::string_view delta, std::vector<Event>& events);
   void add_refusal(std::string_view delta) { refusal_ += delta; }
-  void add_summary(std::string_view delta) { summary_ += delta; }
-  void add_reasoning(std::string_view delta) { reasoning_ += delta; }
+  // Parts of a summary are separated by an empty line.
+  void begin_summary_part() { in_summary_part_ = false; }
+  void add_summary(std::string_view delta, std::vector<Event>& events);
+  void add_reasoning(std::string_view delta, std::vector<Event>& events);
   // A piece of arguments, for the call that is the item of that id; false if there is none.
   bool add_arguments(std::string_view item_id, std::string_view delta, std::vector<Event>& events);
   // An item that begins, or its final form. False if there are more than any answer has.
@@ -50,7 +52,8 @@ class ResponsesMessage {
   Json output_of(const Json& response) const;
   void settle_text(const Json& output, std::vector<Event>& events);
   void set_finish(const Json& response, MessageCompleted& completed) const;
-  void add_reasoning_facts(const Json& output, MessageCompleted& completed) const;
+  // What the answer says of its reasoning; told as an event if nothing of it was streamed.
+  void settle_reasoning(const Json& output, MessageCompleted& completed, std::vector<Event>& events) const;
 
   std::string provider_;
   std::string id_seed_;
@@ -59,6 +62,7 @@ class ResponsesMessage {
   std::string text_;
   std::string refusal_;
   std::string summary_;
+  bool in_summary_part_ = false;
   std::string reasoning_;
   std::vector<Call> calls_;
   std::map<std::int64_t, Json> items_;  // final ones, by their place

@@ -157,6 +157,29 @@ TEST(ResponsesDecoder, ItemsOfTheStreamStandInForAMissingOutput) {
               {"type":"function_call","call_id":"c","name":"f","arguments":"{}"}])"));
 }
 
+TEST(ResponsesDecoder, SummariesAndTextsOfReasoningAreEvents) {
+  const auto parts = stream(
+      {R"({"type":"response.reasoning_summary_part.added","item_id":"rs","summary_index":0,"part":{"type":"summary_text","text":""}})",
+       R"({"type":"response.reasoning_summary_text.delta","item_id":"rs","summary_index":0,"delta":"One"})",
+       R"({"type":"response.reasoning_summary_text.delta","item_id":"rs","summary_index":0,"delta":" more"})",
+       R"({"type":"response.reasoning_summary_part.added","item_id":"rs","summary_index":1,"part":{"type":"summary_text","text":""}})",
+       R"({"type":"response.reasoning_summary_text.delta","item_id":"rs","summary_index":1,"delta":"Two"})",
+       R"({"type":"response.completed","response":{"status":"completed","output":[{"id":"rs","type":"reasoning","summary":[
+          {"type":"summary_text","text":"One more"},{"type":"summary_text","text":"Two"}]}]}})"});
+  EXPECT_EQ(in_notation(parts), *parse_json(R"([["message_started"],["reasoning_delta","One"],
+    ["reasoning_delta"," more"],["reasoning_delta","\n\nTwo"],["message_completed","stop"]])"));
+  EXPECT_EQ(folded(parts).reasoning, "One more\n\nTwo");
+  EXPECT_EQ(folded(parts).metadata["reasoning"]["summary"], "One more\n\nTwo");
+  const auto text = stream({R"({"type":"response.reasoning_text.delta","item_id":"rs","delta":"hm"})",
+                            R"({"type":"response.completed","response":{"status":"completed","output":[]}})"});
+  EXPECT_EQ(folded(text).reasoning, "hm");
+  const auto at_once = stream(
+      {R"({"type":"response.completed","response":{"status":"completed","output":[{"id":"rs","type":"reasoning","summary":[
+          {"type":"summary_text","text":"Late"}]},{"type":"message","content":[{"type":"output_text","text":"x"}]}]}})"});
+  EXPECT_EQ(in_notation(at_once), *parse_json(R"([["message_started"],["reasoning_delta","Late"],["text_delta","x"],
+    ["message_completed","stop"]])"));
+}
+
 TEST(ResponsesDecoder, ReasoningThatNothingFollowsIsNotKept) {
   const auto events = stream(
       {R"({"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[{"id":"rs","type":"reasoning","summary":[]}],

@@ -31,6 +31,8 @@ struct Writer {
     json["text"] = event.text;
     return json;
   }
+  Json operator()(const ReasoningDelta& event) const { return {{"delta", event.delta}}; }
+  Json operator()(const ReasoningCompleted& event) const { return {{"text", event.text}}; }
   Json operator()(const ToolCallStarted& event) const { return {{"id", event.id}, {"name", event.name}}; }
   Json operator()(const ToolCallDelta& event) const {
     return {{"id", event.id}, {"arguments_delta", event.arguments_delta}};
@@ -44,6 +46,7 @@ struct Writer {
     put(json, "id", event.id);
     put(json, "model", event.model);
     put(json, "raw_finish_reason", event.raw_finish_reason);
+    put(json, "reasoning", event.reasoning);
     json["metadata"] = event.metadata;
     return json;
   }
@@ -74,6 +77,8 @@ bool read(MemberReader& reader, TextDelta& out) {
 bool read(MemberReader& reader, TextCompleted& out) {
   return reader.optional_text("id", out.id) && reader.text("text", out.text);
 }
+bool read(MemberReader& reader, ReasoningDelta& out) { return reader.text("delta", out.delta); }
+bool read(MemberReader& reader, ReasoningCompleted& out) { return reader.text("text", out.text); }
 bool read(MemberReader& reader, ToolCallStarted& out) {
   return reader.text("id", out.id) && reader.text("name", out.name);
 }
@@ -101,7 +106,7 @@ bool read(MemberReader& reader, MessageCompleted& out) {
   return read(reader, out.finish_reason) && reader.optional_value("usage", out.usage) &&
          reader.optional_text("request_id", out.request_id) && reader.optional_text("id", out.id) &&
          reader.optional_text("model", out.model) && reader.optional_text("raw_finish_reason", out.raw_finish_reason) &&
-         reader.object("metadata", out.metadata);
+         reader.optional_text("reasoning", out.reasoning) && reader.object("metadata", out.metadata);
 }
 bool read(MemberReader& reader, RawChunk& out) { return reader.json("chunk", out.chunk); }
 
@@ -146,8 +151,8 @@ Result<Event> event_from_json(const Json& json) {
   std::string type;
   std::optional<Event> event;
   if (reader.text("type", type)) {
-    event = read_one_of<MessageStarted, TextDelta, TextCompleted, ToolCallStarted, ToolCallDelta, ToolCallCompleted,
-                        MessageCompleted, RawChunk, ErrorEvent>(reader, type);
+    event = read_one_of<MessageStarted, TextDelta, TextCompleted, ReasoningDelta, ReasoningCompleted, ToolCallStarted,
+                        ToolCallDelta, ToolCallCompleted, MessageCompleted, RawChunk, ErrorEvent>(reader, type);
   }
   if (std::optional<Error> error = reader.finish()) return std::unexpected(*std::move(error));
   return *std::move(event);
