@@ -15,7 +15,6 @@
 #include "runtime/function_task.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/no_broken_pipes.hpp"
-#include "runtime/pace.hpp"
 
 namespace allm {
 namespace {
@@ -72,7 +71,6 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     const auto blocks = [&](const auto& active) { return active.second.handle->blocks(*handle); };
     if (std::ranges::none_of(active_, blocks)) {
       start(handle);
-      loop_->expect_within(answers_.patience());
       return settle();
     }
     // The end of a body follows its last event at once, as a rule: to wait for it takes less than another connection.
@@ -88,7 +86,6 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
   void cancel(CURL* easy) {
     std::erase_if(held_, [&](const auto& handle) { return handle->easy() == easy; });
     if (!active_.contains(easy)) return;
-    answers_.note(kNever);
     remove(easy);
     settle();
   }
@@ -124,7 +121,6 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
   }
 
  private:
-  static constexpr std::chrono::nanoseconds kNever = std::chrono::nanoseconds::max();
   struct Entry {
     std::shared_ptr<HttpHandle> handle;
     Timer clock;
@@ -249,7 +245,6 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
       if (entry == active_.end()) continue;
       const std::shared_ptr<HttpHandle> handle = entry->second.handle;
       remove(easy);
-      answers_.note(result == CURLE_OK ? handle->duration() : kNever);
       handle->finish(result);
     }
   }
@@ -282,7 +277,6 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     const std::shared_ptr<HttpHandle> handle = entry.handle;
     if (handle->mailbox().paused()) handle->touch();  // the consumer is slow, not the server
     if (handle->deadline() > Clock::now()) return watch_clock(entry);
-    answers_.note(kNever);
     remove(easy);
     handle->mailbox().put_end(handle->timeout());
     settle();
@@ -300,7 +294,6 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
   std::unordered_map<int, bool> connections_;      // their sockets; whether it was last watched for reading
   std::vector<std::shared_ptr<HttpHandle>> held_;  // until another has freed its connection
   Timer held_timer_;
-  Pace answers_{std::chrono::microseconds(150)};  // how long whole exchanges took
 };
 
 namespace {

@@ -34,8 +34,6 @@ class HttpHandle {
   // Why it is over if it is over now; which of the limits it was.
   HttpFailure timeout() const;
   void start_clock();
-  // From the start to the last byte so far.
-  std::chrono::nanoseconds duration() const { return heard_ - started_; }
   // The consumer took what had filled its buffer: silence counts from now.
   void touch();
   // From now on the body is thrown away, and the exchange ends soon.

@@ -158,17 +158,10 @@ void Loop::wait(std::unique_lock<std::mutex>& lock, TimePoint until, Parker* gue
   lock.unlock();
   std::array<epoll_event, 64> events{};
   int count = 0;
-  const auto look_until = [&](TimePoint time) {
-    const timespec timeout = time_until(time);
-    count = epoll_pwait2(epoll_fd_, events.data(), static_cast<int>(events.size()),
-                         time == TimePoint::max() ? nullptr : &timeout, nullptr);
-    return count != 0;
-  };
-  const auto patience = std::exchange(expected_within_, std::chrono::microseconds::zero());
   if (guest == nullptr || guest->begin_driving(*this)) {
-    const bool stays_awake = guest != nullptr && until > std::chrono::steady_clock::now() + patience;
-    const bool seen = stays_awake && yield_until([&] { return look_until(TimePoint::min()); }, patience, 1);
-    if (!seen) look_until(until);
+    const timespec timeout = time_until(until);
+    count = epoll_pwait2(epoll_fd_, events.data(), static_cast<int>(events.size()),
+                         until == TimePoint::max() ? nullptr : &timeout, nullptr);
   }
   if (guest != nullptr) guest->end_driving();
   for (int i = 0; i < count; ++i) {

@@ -77,9 +77,6 @@ class Loop : public std::enable_shared_from_this<Loop> {
   // Its watcher is not told any more until it watches again, which is then cheaper than after unwatch(). For a
   // descriptor that stays open; unwatch() it before it is closed.
   void rest(int fd);
-  // Only for who drives: what a guest waits for next is likely to come within that time. It stays awake for as long
-  // before it sleeps.
-  void expect_within(std::chrono::microseconds time) { expected_within_ = time; }
   // From now on what watchers do may raise SIGPIPE: it is kept from threads that drive.
   void expect_broken_pipes();
 
@@ -144,8 +141,7 @@ class Loop : public std::enable_shared_from_this<Loop> {
   // wake-up, which keeps the common case, a deadline that is armed and cancelled, free of system calls.
   TimePoint planned_ = TimePoint::min();
   TimePoint host_planned_ = TimePoint::max();
-  TimePoint driven_;                              // when anybody last did, or the first reader came
-  std::chrono::microseconds expected_within_{0};  // of who drives
+  TimePoint driven_;  // when anybody last did, or the first reader came
   std::condition_variable host_woken_;
   std::condition_variable guest_left_;
   std::vector<Parker*> parked_;  // who would drive, but that somebody else does

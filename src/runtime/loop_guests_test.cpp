@@ -104,43 +104,6 @@ TEST_F(LoopGuestsTest, TheOnlyReaderGetsWhatArrivesOnItsOwnThread) {
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(take_one());
 }
 
-// Whatever it does while it stays awake, and for however long.
-TEST_F(LoopGuestsTest, AGuestThatStaysAwakeHearsWhatOneHearsThatSleeps) {
-  const Loop::Reader reader(loop_, true);
-  Taker taker(*parker_);
-  Pipe pipe([&] { taker.take(); });
-  watch(pipe);
-  int count = 0;
-  for (const auto patience : {std::chrono::microseconds(1), std::chrono::microseconds(10'000'000)}) {
-    const auto expect = [&, patience] { loop_->expect_within(patience); };
-    loop_->post_lazily(function_task(expect));
-    pipe.put();
-    ++count;
-    serve_until([&] { return taker.count() == count; });
-    loop_->post_lazily(function_task(expect));
-    const std::jthread putting([&] { pipe.put(); });
-    ++count;
-    serve_until([&] { return taker.count() == count; });
-    loop_->post_lazily(function_task(expect));
-    const std::jthread waking([&] { parker_->wake(); });
-    EXPECT_TRUE(loop_->serve(*parker_, std::nullopt));
-  }
-}
-
-TEST_F(LoopGuestsTest, AGuestThatStaysAwakeMissesNoDeadline) {
-  const Loop::Reader reader(loop_, true);
-  for (const auto patience : {std::chrono::milliseconds(2), std::chrono::milliseconds(3'600'000)}) {
-    Gate fired;
-    loop_->post_lazily(function_task([&] { loop_->expect_within(patience); }));
-    loop_->arm(function_task([&] { fired.open(); }), Clock::now() + std::chrono::milliseconds(5));
-    const auto deadline = Clock::now() + std::chrono::milliseconds(20);
-    while (loop_->serve(*parker_, deadline)) {
-    }
-    EXPECT_GE(Clock::now(), deadline);
-    fired.wait();
-  }
-}
-
 TEST_F(LoopGuestsTest, AnotherThreadCanWakeIt) {
   const Loop::Reader reader(loop_, true);
   for (int i = 0; i < 100; ++i) {

@@ -91,24 +91,4 @@ bool spin_until(Ready ready, std::chrono::microseconds time) {
   return false;
 }
 
-// The same for longer, for as long as nobody else needs the processor, which others are offered after so many `looks`.
-template <class Ready>
-bool yield_until(Ready ready, std::chrono::microseconds time, int looks = 64) {
-  // Who was away for so long had to make room. One that sleeps is preferred when it is woken, one that yields is not.
-  constexpr std::chrono::microseconds kAway{100};
-  if (!spinning_helps()) return false;
-  auto now = std::chrono::steady_clock::now();
-  const auto end = now + time;
-  while (now < end) {
-    std::this_thread::yield();
-    for (int i = 0; i < looks; ++i) {
-      cpu_relax();
-      if (ready()) return true;
-    }
-    const auto before = std::exchange(now, std::chrono::steady_clock::now());
-    if (now - before > kAway) return false;
-  }
-  return false;
-}
-
 }  // namespace allm

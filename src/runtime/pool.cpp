@@ -18,7 +18,6 @@ constexpr std::chrono::microseconds kPatience{6};
 
 void Pool::submit(std::shared_ptr<Task> task) {
   std::unique_lock lock(mutex_);
-  note_gap();
   queue_.push_back(std::move(task));
   queued_.store(queue_.size(), std::memory_order_release);
   if (searching_ == 0 && running_ > 0 && short_tasks_.load(std::memory_order_relaxed)) {
@@ -29,13 +28,6 @@ void Pool::submit(std::shared_ptr<Task> task) {
     --patient_;
   }
   call_thread(lock);
-}
-
-void Pool::note_gap() {
-  const auto now = std::chrono::steady_clock::now();
-  const auto gap = now - std::exchange(last_used_, now);
-  // While others run, there was none.
-  if (gap > kQuickGap || (running_ == 0 && queue_.empty())) gaps_.note(gap);
 }
 
 void Pool::call_thread(std::unique_lock<std::mutex>& lock) {
@@ -98,16 +90,13 @@ void Pool::run_worker(const std::shared_ptr<Worker>& worker) {
       const auto ended = std::chrono::steady_clock::now();
       short_tasks_.store(ended - started < kShortTask, std::memory_order_relaxed);
       lock.lock();
-      last_used_ = ended;
       --running_;
       ++searching_;
     }
     if (searching_ == 1 && !stopping_) {
       // The only one awake: stay so for a moment, the next call often follows at once.
-      const std::chrono::microseconds patience = gaps_.patience();
       lock.unlock();
-      const auto is_called = [this] { return queued_.load(std::memory_order_acquire) > 0; };
-      if (!spin_until(is_called)) yield_until(is_called, patience);
+      spin_until([this] { return queued_.load(std::memory_order_acquire) > 0; });
       lock.lock();
       if (!queue_.empty()) continue;
     }

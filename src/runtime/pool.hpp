@@ -19,7 +19,6 @@
 
 #include "allm/runtime.hpp"
 
-#include "runtime/pace.hpp"
 #include "runtime/parker.hpp"
 
 namespace allm {
@@ -64,8 +63,6 @@ class Pool : public std::enable_shared_from_this<Pool> {
   // Calls a thread to the queue if none is on its way. Releases the lock.
   void call_thread(std::unique_lock<std::mutex>& lock);
   void spawn();
-  // How long there was no work before the task that comes now.
-  void note_gap();
 
   const RuntimeOptions options_;
   mutable std::mutex mutex_;
@@ -79,11 +76,6 @@ class Pool : public std::enable_shared_from_this<Pool> {
   std::size_t searching_ = 0;             // threads awake and on their way to the queue
   std::size_t patient_ = 0;               // submitters that will call a thread if nobody takes their task soon
   std::atomic<bool> short_tasks_{false};  // whether the last task that ended was short
-  std::chrono::steady_clock::time_point last_used_;  // when a task last came or ended
-  // Of the pool without work. While they are short a thread stays awake: a loop with a model that answers at once, as a
-  // small local one may, is faster by a third.
-  static constexpr std::chrono::microseconds kQuickGap{1'000};
-  Pace gaps_{kQuickGap};
   std::uint64_t late_ = 0;
   bool stopping_ = false;
 };
