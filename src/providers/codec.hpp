@@ -17,6 +17,12 @@
 
 namespace allm {
 
+// What one response may make its decoder keep: the defaults of HttpOptions.
+struct DecoderLimits {
+  std::size_t max_body_bytes = 256U << 20U;
+  std::size_t max_event_bytes = 64U << 20U;  // of one event of a stream
+};
+
 // Reads one response body. One thread at a time. Gives what Adapter::open promises of a source: MessageStarted, the
 // model's events and MessageCompleted; or an ErrorEvent, which ends it. Either of the two last ones is the terminal
 // event; everything after it is ignored. Whatever the bytes are, memory stays within the limits and nothing throws.
@@ -24,8 +30,8 @@ class BodyDecoder {
  public:
   virtual ~BodyDecoder() = default;
 
-  // Bytes that one event of a stream may have, if not the 64 MiB of SseLimits. Before the first byte.
-  virtual void set_max_event_bytes(std::size_t /*bytes*/) {}
+  // Before the first byte, if the limits are not the default ones.
+  virtual void set_limits(const DecoderLimits& limits) = 0;
   // The next bytes, however they are split; appends the events they give.
   virtual void feed(std::string_view bytes, std::vector<Event>& events) = 0;
   // The body is over: appends the terminal event if there was none.

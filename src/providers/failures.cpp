@@ -176,6 +176,10 @@ Error malformed_event(std::string_view provider, std::string_view problem, std::
                with_payload(problem, payload));
 }
 
+std::string too_large_body(std::size_t max_bytes) {
+  return "it has more than the " + std::to_string(max_bytes) + " bytes of max_body_bytes";
+}
+
 std::string too_large_event(std::size_t max_bytes) {
   return "an event has more than " + std::to_string(max_bytes) + " bytes; it was not read";
 }

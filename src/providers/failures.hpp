@@ -74,6 +74,7 @@ Error malformed_event(std::string_view provider, std::string_view problem, std::
                       std::optional<std::int64_t> event_index = std::nullopt);
 // What is wrong with an event beyond the limit.
 std::string too_large_event(std::size_t max_bytes);
+std::string too_large_body(std::size_t max_bytes);
 // The body ended in the middle of the message.
 Error truncated_stream(std::string_view provider);
 // A whole body that is no answer of the provider's.

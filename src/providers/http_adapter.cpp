@@ -66,7 +66,9 @@ Result<std::unique_ptr<EventSource>> HttpAdapter::open(const AdapterCall& call) 
     return client->start(std::move(sent), timeouts, options.limits, options.route);
   };
   return std::make_unique<HttpSource>(options_.codec, options_.codec->decoding(call), *std::move(key), runtime,
-                                      std::move(send), *std::move(request), options_.limits.max_event_bytes);
+                                      std::move(send), *std::move(request),
+                                      DecoderLimits{.max_body_bytes = options_.limits.max_body_bytes,
+                                                    .max_event_bytes = options_.limits.max_event_bytes});
 }
 
 }  // namespace allm

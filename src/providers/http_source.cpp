@@ -8,11 +8,11 @@
 namespace allm {
 
 HttpSource::HttpSource(std::shared_ptr<const Codec> codec, Codec::DecoderMaker make_decoder, ApiKey key,
-                       std::shared_ptr<Runtime> runtime, Send send, HttpRequest request, std::size_t max_event_bytes)
+                       std::shared_ptr<Runtime> runtime, Send send, HttpRequest request, const DecoderLimits& limits)
     : codec_(std::move(codec)),
       make_decoder_(std::move(make_decoder)),
       key_(std::move(key)),
-      max_event_bytes_(max_event_bytes),
+      limits_(limits),
       runtime_(std::move(runtime)),
       send_(std::move(send)),
       transfer_(send_(std::move(request))) {}
@@ -53,7 +53,7 @@ void HttpSource::begin(HttpResponseHead head) {
   }
   if (head_.status >= 300) return;
   decoder_ = make_decoder_(head_);
-  decoder_->set_max_event_bytes(max_event_bytes_);
+  decoder_->set_limits(limits_);
 }
 
 void HttpSource::body(std::string bytes) {

@@ -25,7 +25,7 @@ class HttpSource : public EventSource {
 
   // `key` is the one that is sent; it is kept out of every error. `runtime` is the one whose loop `send` uses.
   HttpSource(std::shared_ptr<const Codec> codec, Codec::DecoderMaker make_decoder, ApiKey key,
-             std::shared_ptr<Runtime> runtime, Send send, HttpRequest request, std::size_t max_event_bytes);
+             std::shared_ptr<Runtime> runtime, Send send, HttpRequest request, const DecoderLimits& limits);
   Poll poll(const Waker& waker) override;
 
  private:
@@ -45,7 +45,7 @@ class HttpSource : public EventSource {
   std::shared_ptr<const Codec> codec_;
   const Codec::DecoderMaker make_decoder_;
   ApiKey key_;
-  const std::size_t max_event_bytes_;
+  const DecoderLimits limits_;
   const std::shared_ptr<Runtime> runtime_;
   Send send_;  // null once a second try was made
   std::unique_ptr<HttpTransfer> transfer_;

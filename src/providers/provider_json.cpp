@@ -1,5 +1,6 @@
 #include "providers/provider_json.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -15,7 +16,9 @@ bool is_duplicate_key(const Error& error) {
 }  // namespace
 
 std::optional<Json> parse_provider_json(std::string_view text) {
-  Result<Json> value = parse_json(text);
+  // Whoever received the text has limited its size.
+  const std::size_t size = std::max<std::size_t>(text.size(), 1);
+  Result<Json> value = parse_json(text, {.max_bytes = size, .max_string_bytes = size});
   if (value) return *std::move(value);
   // The strict reader has found everything else in order, depth included.
   if (!is_duplicate_key(value.error())) return std::nullopt;

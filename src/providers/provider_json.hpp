@@ -12,7 +12,8 @@
 
 namespace allm {
 
-// The value of a text, or nothing if it is no JSON within the usual limits. Of a key that an object repeats the last
+// The value of a text, or nothing if it is not JSON within the usual limits of depth and count. Its size is limited by
+// whoever received it. Of a key that an object repeats the last
 // value counts; integers beyond 64 bits become doubles.
 std::optional<Json> parse_provider_json(std::string_view text);
 

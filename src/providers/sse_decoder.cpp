@@ -11,11 +11,16 @@ namespace allm {
 SseDecoder::SseDecoder(std::string_view provider, bool include_raw_chunks)
     : provider_(provider), include_raw_chunks_(include_raw_chunks) {}
 
+void SseDecoder::set_limits(const DecoderLimits& limits) {
+  max_body_bytes_ = limits.max_body_bytes;
+  parser_.set_max_event_bytes(limits.max_event_bytes);
+}
+
 void SseDecoder::feed(std::string_view bytes, std::vector<Event>& events) {
   if (done_) return;
   // Cut where the limit is, so that it does not depend on the split which events are still seen.
-  const bool too_long = bytes.size() > kMaxBodyBytes - received_;
-  if (too_long) bytes = bytes.substr(0, kMaxBodyBytes - received_);
+  const bool too_long = bytes.size() > max_body_bytes_ - received_;
+  if (too_long) bytes = bytes.substr(0, max_body_bytes_ - received_);
   received_ += bytes.size();
   parser_.feed(bytes);
   while (!done_) {
@@ -24,7 +29,7 @@ void SseDecoder::feed(std::string_view bytes, std::vector<Event>& events) {
     take(*event, events);
   }
   check_size(events);
-  if (too_long && !done_) fail_malformed("the response is larger than 256 MiB; it was cut off", {}, events);
+  if (too_long && !done_) fail_malformed(too_large_body(max_body_bytes_), {}, events);
 }
 
 void SseDecoder::finish(std::vector<Event>& events) {

@@ -13,15 +13,12 @@
 
 namespace allm {
 
-// Bytes of one response body. An answer of that size is no answer; it bounds what a hostile server costs.
-inline constexpr std::size_t kMaxBodyBytes = 256U << 20U;
-
 class SseDecoder : public BodyDecoder {
  public:
   void feed(std::string_view bytes, std::vector<Event>& events) final;
   void finish(std::vector<Event>& events) final;
   bool done() const final { return done_; }
-  void set_max_event_bytes(std::size_t bytes) final { parser_.set_max_event_bytes(bytes); }
+  void set_limits(const DecoderLimits& limits) final;
 
  protected:
   // `provider` must outlive the decoder.
@@ -50,6 +47,7 @@ class SseDecoder : public BodyDecoder {
   std::string_view provider_;
   bool include_raw_chunks_;
   bool done_ = false;
+  std::size_t max_body_bytes_ = DecoderLimits().max_body_bytes;
   std::size_t received_ = 0;
   std::int64_t event_index_ = -1;
   SseParser parser_;

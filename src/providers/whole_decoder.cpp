@@ -4,7 +4,6 @@
 
 #include "providers/failures.hpp"
 #include "providers/provider_json.hpp"
-#include "providers/sse_decoder.hpp"
 
 namespace allm {
 
@@ -13,9 +12,9 @@ WholeDecoder::WholeDecoder(std::string_view provider, bool include_raw_chunks)
 
 void WholeDecoder::feed(std::string_view bytes, std::vector<Event>& events) {
   if (done_) return;
-  if (bytes.size() > kMaxBodyBytes - body_.size()) {
+  if (bytes.size() > max_body_bytes_ - body_.size()) {
     body_ = {};
-    return fail("is larger than 256 MiB; it was not read", {}, events);
+    return fail("cannot be read: " + too_large_body(max_body_bytes_), {}, events);
   }
   body_ += bytes;
 }

@@ -1,6 +1,7 @@
 // Reads a response that is one JSON document: kept until it is complete, then read at once. One thread at a time.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@ class WholeDecoder : public BodyDecoder {
   void feed(std::string_view bytes, std::vector<Event>& events) final;
   void finish(std::vector<Event>& events) final;
   bool done() const final { return done_; }
+  void set_limits(const DecoderLimits& limits) final { max_body_bytes_ = limits.max_body_bytes; }
 
  protected:
   // `provider` must outlive the decoder.
@@ -31,6 +33,7 @@ class WholeDecoder : public BodyDecoder {
   std::string_view provider_;
   bool include_raw_chunks_;
   bool done_ = false;
+  std::size_t max_body_bytes_ = DecoderLimits().max_body_bytes;
   std::string body_;
 };
 

@@ -9,8 +9,6 @@
 namespace allm::openai_wire {
 namespace {
 
-// Of one response. What a message gathers is kept until its end, so this bounds memory.
-constexpr std::size_t kMaxResponseBytes = 256U << 20U;
 constexpr std::string_view kBlank = " \t\r\n";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
@@ -47,10 +45,18 @@ std::string id_seed_of(const AdapterCall& call) {
   return call.request_id + '/' + std::to_string(call.request.messages.size());
 }
 
+void StreamDecoder::set_limits(const DecoderLimits& limits) {
+  max_body_bytes_ = limits.max_body_bytes;
+  parser_.set_max_event_bytes(limits.max_event_bytes);
+}
+
 void StreamDecoder::feed(std::string_view bytes, std::vector<Event>& events) {
   if (done_) return;
   received_ += bytes.size();
-  if (received_ > kMaxResponseBytes) return fail_malformed("the response exceeds 256 MiB", {}, events);
+  // What a message gathers is kept until its end, so this bounds memory.
+  if (received_ > max_body_bytes_) {
+    return fail_malformed("the response cannot be read: " + too_large_body(max_body_bytes_), {}, events);
+  }
   if (form_ == Form::unknown) {
     // Servers send blank lines to keep the connection alive before they answer.
     bytes = trimmed_front(bytes);

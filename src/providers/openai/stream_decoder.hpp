@@ -37,7 +37,7 @@ class StreamDecoder : public BodyDecoder {
   void feed(std::string_view bytes, std::vector<Event>& events) final;
   void finish(std::vector<Event>& events) final;
   bool done() const final { return done_; }
-  void set_max_event_bytes(std::size_t bytes) final { parser_.set_max_event_bytes(bytes); }
+  void set_limits(const DecoderLimits& limits) final;
 
  protected:
   explicit StreamDecoder(DecoderContext context) : context_(std::move(context)) {}
@@ -78,6 +78,7 @@ class StreamDecoder : public BodyDecoder {
   SseParser parser_;
   std::string body_;  // of a whole body
   Form form_ = Form::unknown;
+  std::size_t max_body_bytes_ = DecoderLimits().max_body_bytes;
   std::size_t received_ = 0;
   std::int64_t event_count_ = 0;
   bool started_ = false;
