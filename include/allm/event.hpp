@@ -232,15 +232,18 @@ class Event {
 
   EventTag tag() const { return tag_; }
 
-  // The payload if the event is of that kind, else null.
+  // The payload if the event is of that kind, else null. It lives as long as the event, so a temporary event has none
+  // to give.
   template <class T>
-  const T* get_if() const {
+  const T* get_if() const& {
     return static_cast<int>(tag_) == detail::kTagOf<T> ? &stored<T>() : nullptr;
   }
   template <class T>
-  T* get_if() {
+  T* get_if() & {
     return const_cast<T*>(std::as_const(*this).template get_if<T>());
   }
+  template <class T>
+  const T* get_if() const&& = delete;
 
   // Calls `visitor` with the payload; it must accept all eighteen kinds.
   template <class Visitor>

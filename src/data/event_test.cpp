@@ -120,5 +120,11 @@ TEST(EventTest, SurvivesBeingAssignedToItself) {
   }
 }
 
+// A pointer into an event that is gone by the end of the line must not compile.
+template <class E>
+concept GivesItsPayload = requires(E&& event) { std::forward<E>(event).template get_if<TextDelta>(); };
+static_assert(GivesItsPayload<Event&> && GivesItsPayload<const Event&>);
+static_assert(!GivesItsPayload<Event> && !GivesItsPayload<const Event>);
+
 }  // namespace
 }  // namespace allm::event_test
