@@ -32,7 +32,7 @@ function(allm_add_test name seconds label)
 endfunction()
 
 # allm_add_unit_test_run(<name> <target> <environment>...): a ctest entry that runs the tests of `target`. What each test
-# did and how long it took is in results/<name>.json, which scripts/run_steps.py reads.
+# did and how long it took is in results/<name>.json, which scripts/progress.py reads.
 function(allm_add_unit_test_run name target)
   allm_add_test(${name} 900 unit $<TARGET_FILE:${target}>)
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT

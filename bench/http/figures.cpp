@@ -13,13 +13,17 @@ constexpr char kMark = '@';
 
 std::string stamp() { return fmt::format("{}{:.1f};", kMark, now_us()); }
 
-void read_stamps(std::string_view text, std::vector<double>& delays_us) {
+void StampReader::read(std::string_view text, std::vector<double>& delays_us) {
   const double now = now_us();
-  for (std::size_t at = text.find(kMark); at != std::string_view::npos; at = text.find(kMark, at + 1)) {
+  if (!rest_.empty()) text = rest_ += text;
+  std::size_t at = text.find(kMark);
+  while (at != std::string_view::npos && text.find(';', at) != std::string_view::npos) {
     double sent = 0;
     const auto [end, problem] = std::from_chars(text.data() + at + 1, text.data() + text.size(), sent);
-    if (problem == std::errc() && end != text.data() + text.size() && *end == ';') delays_us.push_back(now - sent);
+    if (problem == std::errc() && *end == ';') delays_us.push_back(now - sent);
+    at = text.find(kMark, at + 1);
   }
+  rest_ = at == std::string_view::npos ? std::string() : std::string(text.substr(at));
 }
 
 void print_heading(std::string_view title) {

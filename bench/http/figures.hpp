@@ -38,9 +38,18 @@ inline double quantile(std::vector<double> values, double share) {
 }
 inline double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
 
-// A moment of the server's clock as it travels in a delta's text, and how long ago those in `text` were.
+// A moment of the server's clock as it travels in a delta's text.
 std::string stamp();
-void read_stamps(std::string_view text, std::vector<double>& delays_us);
+
+// Finds the stamps in a text that comes in pieces: a busy machine may cut one anywhere.
+class StampReader {
+ public:
+  // How long ago the stamps that `text` completes were.
+  void read(std::string_view text, std::vector<double>& delays_us);
+
+ private:
+  std::string rest_;  // a stamp whose end is still to come
+};
 
 // One line of the table: allm, bare libcurl, and what the one is of the other.
 void print_heading(std::string_view title);

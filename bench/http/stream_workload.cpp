@@ -20,8 +20,9 @@ struct Measured {
 
 void read_stream(const Engine& engine, std::vector<double>& delays_us) {
   bool completed = false;
+  StampReader stamps;
   for (const Event& event : stream_generate(engine, {.messages = {user("Which ocean is the largest?")}})) {
-    if (const auto* text = event.get_if<TextDelta>()) read_stamps(text->delta, delays_us);
+    if (const auto* text = event.get_if<TextDelta>()) stamps.read(text->delta, delays_us);
     completed = completed || event.get_if<MessageCompleted>() != nullptr;
   }
   if (!completed) give_up("a stream did not complete");
@@ -48,7 +49,8 @@ std::pair<Measured, Measured> compare(const std::string& url, const std::string&
   const Engine engine = engine_at(url, ca_file);
   BareClient client(ca_file);
   const auto read_bare = [&](std::vector<double>& delays_us) {
-    if (!client.post(request, [&](std::string_view bytes) { read_stamps(bytes, delays_us); })) {
+    StampReader stamps;
+    if (!client.post(request, [&](std::string_view bytes) { stamps.read(bytes, delays_us); })) {
       give_up("a bare request failed");
     }
   };

@@ -84,6 +84,19 @@ TEST(Reasoning, OfABrokenMessageIsKept) {
   }
 }
 
+TEST(Reasoning, AnObserverSeesItOnceEvenWhereItIsDropped) {
+  const FakeCallScript script = {fake_reasoning("a"), fake_text("x"), fake_error(AdapterError::Reason::network_error)};
+  for (const bool emitted : {true, false}) {
+    StreamCollector seen;
+    const CallOptions options{.emit_reasoning = emitted, .on_event = [&](const Event& event) { seen.apply(event); }};
+    ASSERT_TRUE(generate(engine_of(script), kRequest, options).has_value());
+    const Result<Response> response = seen.response();
+    ASSERT_TRUE(response.has_value());
+    EXPECT_EQ(response->reasoning, "a");
+    EXPECT_EQ(response->output_text, "x");
+  }
+}
+
 TEST(Reasoning, IsInTheResultOfARunAndSurvivesJson) {
   const Result<ChatResult> result =
       chat(engine_of({fake_reasoning("because"), fake_text("so"), kStop}), {user("why?")});

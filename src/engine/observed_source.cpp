@@ -11,7 +11,7 @@ ObservedSource::ObservedSource(std::unique_ptr<EventSource> inner, const CallOpt
       on_event_(options.on_event),
       text_deltas_(options.emit_text_deltas),
       tool_deltas_(options.emit_tool_deltas),
-      reasoning_(options.emit_reasoning),
+      shows_reasoning_(options.emit_reasoning),
       raw_chunks_(options.include_raw_chunks) {}
 
 Poll ObservedSource::poll(const Waker& waker) {
@@ -46,7 +46,8 @@ bool ObservedSource::observe(Poll& polled) {
       held_.push_back(polled.take());
       polled = std::move(held_.front());
       held_.pop_front();
-      if (on_event_) on_event_(polled.event());
+      // The observer has seen the reasoning when it was completed.
+      if (on_event_ && polled.event().tag() != EventTag::reasoning_completed) on_event_(polled.event());
       return true;
     }
   }
@@ -62,10 +63,10 @@ bool ObservedSource::passes(const Event& event) {
     case EventTag::tool_call_delta:
       return tool_deltas_;
     case EventTag::reasoning_delta:
-      return reasoning_;
+      return shows_reasoning_;
     case EventTag::reasoning_completed:
-      if (!reasoning_) dropped_reasoning_ += event.get_if<ReasoningCompleted>()->text;
-      return reasoning_;
+      if (!shows_reasoning_) dropped_reasoning_ += event.get_if<ReasoningCompleted>()->text;
+      return shows_reasoning_;
     case EventTag::raw_chunk:
       return raw_chunks_;
     case EventTag::text_completed:

@@ -29,7 +29,7 @@ class ObservedSource : public EventSource {
   std::function<void(const Event&)> on_event_;
   bool text_deltas_;
   bool tool_deltas_;
-  bool reasoning_;
+  bool shows_reasoning_;
   bool raw_chunks_;
   // Of the message so far, where its events are dropped.
   std::string dropped_text_;
