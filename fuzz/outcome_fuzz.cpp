@@ -5,8 +5,8 @@
 
 #include "allm/json.hpp"
 
+#include "lanes/outcome_json.hpp"
 #include "process/frames.hpp"
-#include "tools/outcome_json.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tools/command_line.hpp"
+#include "lanes/command_line.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > (16 << 10)) return 0;

@@ -21,12 +21,12 @@ import sys
 import tempfile
 
 # What each layer may include, besides itself. The main line first, each with everything below it.
-MAIN_LINE = ["data", "schema", "runtime", "process", "engine", "tools", "chat", "session", "stores"]
+MAIN_LINE = ["data", "schema", "runtime", "process", "engine", "tools", "lanes", "chat", "session", "stores"]
 LAYERS = {layer: set(MAIN_LINE[:i]) for i, layer in enumerate(MAIN_LINE)}
 LAYERS["http"] = {"data", "runtime"}
 LAYERS["providers"] = {"data", "schema", "runtime", "engine", "http"}
-LAYERS["scenario"] = set(LAYERS)  # whatever it drives: all of the above
 LAYERS["top"] = set(LAYERS)  # allm/allm.hpp
+LAYERS["testing"] = set(LAYERS)  # what it drives: all of the above
 LAYERS["cli"] = set(LAYERS)
 
 # The layer of each header in include/allm/.
@@ -35,11 +35,12 @@ PUBLIC_HEADERS = {
     "schema": "describe describe_detail schema typed_tool",
     "runtime": "runtime stream",
     "engine": "adapter approval catalogue engine executor keys options retry telemetry",
-    "tools": "tool_help tool_runner tools_file workers",
+    "tools": "tool_help tool_runner",
+    "lanes": "tools_file workers",
     "chat": "chat collector",
     "session": "session_ops",
-    "providers": "fake providers recording",
-    "scenario": "scenario",
+    "providers": "providers",
+    "testing": "fake recording scenario",
     "top": "allm",
 }
 LAYER_OF_HEADER = {name: layer for layer, names in PUBLIC_HEADERS.items() for name in names.split()}
@@ -133,7 +134,7 @@ def check(root):
                 problems.append(f'{where}: a public header includes public headers only, not "{target}"')
                 continue
             other = layer_of(found)
-            allowed = LAYERS["scenario"] | {"scenario"} | LAYERS[layer] if test else LAYERS[layer]
+            allowed = LAYERS["testing"] | {"testing"} | LAYERS[layer] if test else LAYERS[layer]
             if other is not None and other != layer and other not in allowed:
                 problems.append(f'{where}: {layer} may not include {other} ("{target}")')
     cycle = find_cycle(graph)
@@ -154,10 +155,10 @@ SELF_TEST = [
      "data may not include engine"),
     ({"src/http/transport.hpp": '#include "engine/engine.hpp"\n', "src/engine/engine.hpp": ""},
      "http may not include engine"),
-    ({"src/providers/fake/fake.cpp": '#include "tools/runner.hpp"\n', "src/tools/runner.hpp": ""},
+    ({"src/providers/openai/openai.cpp": '#include "tools/runner.hpp"\n', "src/tools/runner.hpp": ""},
      "providers may not include tools"),
     ({"src/session/ops.cpp": '#include "cli/main.hpp"\n', "src/cli/main.hpp": ""}, "session may not include cli"),
-    ({"src/scenario/run.cpp": '#include "cli/main.hpp"\n', "src/cli/main.hpp": ""}, "scenario may not include cli"),
+    ({"src/testing/run.cpp": '#include "cli/main.hpp"\n', "src/cli/main.hpp": ""}, "testing may not include cli"),
     ({"include/allm/json.hpp": "#include <curl/curl.h>\n"}, "no type of <curl/curl.h>"),
     ({"include/allm/json.hpp": "#include <simdjson.h>\n"}, "no type of <simdjson.h>"),
     ({"include/allm/json.hpp": '#include "data/codec.hpp"\n', "src/data/codec.hpp": ""}, "public headers only"),

@@ -15,8 +15,8 @@
 #include "allm/recording.hpp"
 #include "allm/session_ops.hpp"
 
-#include "scenario/transcript_expect.hpp"
-#include "scenario/transcript_request.hpp"
+#include "testing/scenario/transcript_expect.hpp"
+#include "testing/scenario/transcript_request.hpp"
 #include "tests/http2_front.hpp"
 #include "tests/produced.hpp"
 #include "tests/provider_rig.hpp"

@@ -7,10 +7,10 @@
 
 #include "allm/serialize.hpp"
 
-#include "providers/recording/event_json.hpp"
-#include "providers/recording/exchange.hpp"
-#include "providers/recording/redact_json.hpp"
 #include "providers/redact.hpp"
+#include "testing/recording/event_json.hpp"
+#include "testing/recording/exchange.hpp"
+#include "testing/recording/redact_json.hpp"
 #include "tests/generators.hpp"
 
 namespace allm::recording_property_test {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/files.hpp"
-#include "scenario/transcript.hpp"
+#include "testing/scenario/transcript.hpp"
 
 namespace allm::cli {
 namespace {

@@ -1,4 +1,4 @@
-// Jobs: processes that the keeper starts for the program, and what the two tell each other about them.
+// Jobs: processes that the process supervisor starts for the program, and what the two tell each other about them.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,8 @@
 
 namespace allm {
 
-// In the environment of a job and of what it starts: its id, by which the keeper knows processes that left its group.
+// In the environment of a job and of what it starts: its id, by which the process supervisor knows processes that left
+// its group.
 inline constexpr const char* kJobVariable = "ALLM_JOB";
 
 struct JobRequest {
@@ -20,7 +21,7 @@ struct JobRequest {
   bool is_worker = false;              // this executable as a worker; program, argv and environment do not count then
   std::vector<std::string> argv = {};  // argv[0] is looked for in the PATH of `environment`
   std::vector<std::string> environment = {};  // "NAME=value"
-  std::string directory = {};                 // empty for the keeper's own
+  std::string directory = {};                 // empty for the process supervisor's own
   ToolLimits limits = {};
   std::vector<int> fds = {};  // the numbers that the descriptors sent with it get
 };

@@ -140,7 +140,7 @@ class HighFds {
     if (child == 0) become(plan);
     return child;
   } else {
-    // Shares our memory until its program runs, which makes it as quick for a large keeper as for a small one.
+    // Shares our memory until its program runs, which makes it as quick for a large supervisor as for a small one.
     const pid_t child = vfork();  // NOLINT(bugprone-unsafe-functions,clang-analyzer-security.insecureAPI.vfork)
     if (child == 0) become(plan);
     return child;

@@ -1,4 +1,4 @@
-// Starting a process under limits. Only the keeper does, which has one thread.
+// Starting a process under limits. Only the process supervisor does, which has one thread.
 #pragma once
 
 #include <expected>

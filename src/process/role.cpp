@@ -30,7 +30,7 @@ StartedAs take_role() {
   if (colon == std::string::npos) return {};
   StartedAs started;
   const std::string_view role = std::string_view(text).substr(0, colon);
-  if (role == "keeper") started.role = ProcessRole::keeper;
+  if (role == "supervisor") started.role = ProcessRole::supervisor;
   if (role == "worker") started.role = ProcessRole::worker;
   std::from_chars(text.data() + colon + 1, text.data() + text.size(), started.parent);
   return started;

@@ -1,4 +1,4 @@
-// What a process of ours was started as. The program starts itself again to be its keeper, and that does so for
+// What a process of ours was started as. The program starts itself again to be its supervisor, and that does so for
 // workers.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace allm {
 
-enum class ProcessRole : std::uint8_t { program, keeper, worker };
+enum class ProcessRole : std::uint8_t { program, supervisor, worker };
 
 struct StartedAs {
   ProcessRole role = ProcessRole::program;

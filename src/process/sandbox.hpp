@@ -1,4 +1,4 @@
-// Sandboxes: prepared in the keeper, put on in the process that is being started.
+// Sandboxes: prepared in the process supervisor, put on in the process that is being started.
 #pragma once
 
 #include <linux/filter.h>

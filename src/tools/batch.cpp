@@ -10,12 +10,12 @@
 
 #include "data/utf8.hpp"
 #include "engine/engine_impl.hpp"
+#include "lanes/lanes.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "tools/arguments.hpp"
 #include "tools/compact.hpp"
 #include "tools/gate.hpp"
 #include "tools/halt.hpp"
-#include "tools/lanes.hpp"
 #include "tools/unknown_tool.hpp"
 
 namespace allm {

@@ -2,10 +2,10 @@
 
 #include <string>
 
+#include "lanes/lanes.hpp"
 #include "runtime/deadline.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "tools/guarded.hpp"
-#include "tools/lanes.hpp"
 
 namespace allm {
 namespace {

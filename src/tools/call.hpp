@@ -17,9 +17,9 @@
 
 #include "engine/run.hpp"
 #include "engine/span.hpp"
+#include "lanes/lane_call.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/pool.hpp"
-#include "tools/lane_call.hpp"
 
 namespace allm {
 

@@ -69,7 +69,7 @@ TEST(Leftovers, ManyCallsLeaveNothing) {
     if (!kSanitized) {
       EXPECT_LT(resident_bytes(getpid()), memory + (std::size_t{8} << 20U));
     }
-    // All that is left is the keeper and workers that wait.
+    // All that is left is the process supervisor and workers that wait.
     eventually(only_idle_processes_left, "the end of all that was called");
   }
   eventually(

@@ -10,7 +10,7 @@ namespace allm::testing {
 
 // Processes, zombies included, that `ancestor` has started, directly or not.
 std::vector<pid_t> descendants(pid_t ancestor);
-// Whether all that this process has started is keepers and workers.
+// Whether all that this process has started is supervisors and workers.
 bool only_idle_processes_left();
 // Processes in whose environment the text is.
 std::vector<pid_t> processes_with(const std::string& environment_text);

@@ -207,21 +207,21 @@ TEST(WorkerLane, ACancelledRunKillsItsWorkersAndAnswersTheirCalls) {
   EXPECT_EQ(cancelled, 2);
 }
 
-TEST(WorkerLane, AKeeperThatIsKilledTakesItsJobsWithItAndIsReplaced) {
-  const std::set<pid_t> before = processes_named("allm-keeper");
+TEST(WorkerLane, ASupervisorThatIsKilledTakesItsJobsWithItAndIsReplaced) {
+  const std::set<pid_t> before = processes_named("allm-supervisor");
   const Engine engine({.runtime = Runtime::create()});
   EventStream events = stream_tool_calls({{.id = "c", .name = "sleeps"}}, {worker_tool("sleeps")}, {}, engine);
   EXPECT_EQ(events.next()->tag(), EventTag::tool_execution_started);
   EXPECT_TRUE(events.try_next().is_pending());
-  pid_t keeper = 0;
+  pid_t supervisor = 0;
   eventually(
       [&] {
-        for (const pid_t pid : processes_named("allm-keeper")) keeper = before.contains(pid) ? keeper : pid;
-        return keeper != 0 && descendants(keeper).size() == 1;
+        for (const pid_t pid : processes_named("allm-supervisor")) supervisor = before.contains(pid) ? supervisor : pid;
+        return supervisor != 0 && descendants(supervisor).size() == 1;
       },
-      "the keeper and its worker");
-  const pid_t worker = descendants(keeper).front();
-  kill(keeper, SIGKILL);
+      "the process supervisor and its worker");
+  const pid_t worker = descendants(supervisor).front();
+  kill(supervisor, SIGKILL);
   const auto completed = events.next();
   const auto& outcome = std::get<ToolFailure>(completed->get_if<ToolExecutionCompleted>()->outcome);
   EXPECT_EQ(std::get<Error>(outcome.reason).reason(), "handler_exit");
@@ -229,11 +229,11 @@ TEST(WorkerLane, AKeeperThatIsKilledTakesItsJobsWithItAndIsReplaced) {
   EXPECT_TRUE(called(known("describe"), Json::object(), {}, engine).contains("pid"));
 }
 
-TEST(WorkerLane, AKeeperThatDiesWhileNobodyWaitsCostsNoCall) {
-  const std::set<pid_t> before = processes_named("allm-keeper");
+TEST(WorkerLane, ASupervisorThatDiesWhileNobodyWaitsCostsNoCall) {
+  const std::set<pid_t> before = processes_named("allm-supervisor");
   const Engine engine({.runtime = Runtime::create()});
   const Json first = called(known("describe"), Json::object(), {}, engine)["pid"];
-  for (const pid_t pid : processes_named("allm-keeper")) {
+  for (const pid_t pid : processes_named("allm-supervisor")) {
     if (!before.contains(pid)) kill(pid, SIGKILL);
   }
   eventually([&] { return has_ended(first.get<pid_t>()); }, "the end of the worker");

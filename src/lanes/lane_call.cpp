@@ -1,0 +1,70 @@
+#include "lanes/lane_call.hpp"
+
+namespace allm {
+
+LaneCall::LaneCall(std::shared_ptr<Loop> loop, const ToolContext& context, ToolCompletion done,
+                   const ToolLimits& tool_limits)
+    : limits(tool_limits),
+      tool_name(context.tool_call().name),
+      tool_call_id(context.tool_call().id),
+      stop_token(context.stop_token()),
+      context_(context),
+      done_(std::move(done)),
+      loop_(std::move(loop)) {}
+
+void LaneCall::progress(Json report) {
+  std::optional<ToolCompletion> kept;  // and with it what the context shows
+  {
+    const std::lock_guard lock(mutex_);
+    kept = done_;
+  }
+  if (kept) context_.report_progress(std::move(report));
+}
+
+void LaneCall::await(bool serving) {
+  const std::lock_guard lock(mutex_);
+  if (over_) return;
+  if (reader_) {
+    reader_->set_serving(serving);
+  } else {
+    reader_.emplace(loop_, serving);
+  }
+}
+
+bool LaneCall::answer(ToolOutcome outcome) {
+  std::optional<ToolCompletion> done;
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+    std::swap(done, done_);
+    reader_.reset();
+  }
+  return done && (*done)(std::move(outcome));
+}
+
+void LaneCall::abandon() {
+  std::optional<ToolCompletion> done;
+  const std::lock_guard lock(mutex_);
+  over_ = true;
+  std::swap(done, done_);
+  reader_.reset();
+}
+
+void LaneCall::fail(ToolError::Reason reason, std::string message, Json metadata) {
+  answer(ToolFailure{Error(ToolError{.reason = reason, .tool_name = tool_name, .tool_call_id = tool_call_id},
+                           std::move(message), std::move(metadata))});
+}
+
+ToolOutcome LaneCall::end_failure(const char* what, const JobEnd& end) const {
+  Json metadata = Json::object();
+  if (end.status) metadata["status"] = *end.status;
+  if (end.signal) metadata["signal"] = signal_name(*end.signal);
+  if (!end.error_output.empty()) metadata["stderr"] = end.error_output;
+  std::string message = std::string("the ") + what + " of tool '" + tool_name + "' " + describe(end);
+  if (!end.error_output.empty()) message += "; the end of its error output:\n" + end.error_output;
+  return ToolFailure{
+      Error(ToolError{.reason = ToolError::Reason::handler_exit, .tool_name = tool_name, .tool_call_id = tool_call_id},
+            std::move(message), std::move(metadata))};
+}
+
+}  // namespace allm

@@ -1,0 +1,47 @@
+#include "lanes/lanes.hpp"
+
+#include <utility>
+
+#include "lanes/command_call.hpp"
+#include "lanes/worker_wire.hpp"
+
+namespace allm {
+
+Lanes::Lanes(std::shared_ptr<Loop> loop, const RuntimeOptions& options)
+    : loop_(std::move(loop)),
+      supervisor_(std::make_shared<Supervisor>(loop_)),
+      workers_(std::make_shared<WorkerPool>(loop_, supervisor_, options)) {}
+
+Lanes::~Lanes() {
+  supervisor_->close();
+  workers_->close();
+}
+
+std::shared_ptr<WorkerCall> Lanes::worker_call(const ToolLimits& limits, const std::string& entry, const Json& data,
+                                               const Json& arguments, const ToolContext& context, ToolCompletion done) {
+  auto call = std::make_shared<WorkerCall>(loop_, workers_, context, std::move(done), limits);
+  Result<std::string> text = write_worker_request(entry, data, limits, arguments, context);
+  if (!text) {
+    call->fail(ToolError::Reason::invalid_arguments,
+               "the call of tool '" + call->tool_name + "' cannot be sent to a worker: " + text.error().message());
+    return nullptr;
+  }
+  call->frame = make_frame(*text);
+  return call;
+}
+
+std::shared_ptr<LaneCall> Lanes::prepare(const Tool& tool, const Json& arguments, const ToolContext& context,
+                                         ToolCompletion done) {
+  if (tool.command) {
+    return std::make_shared<CommandCall>(loop_, supervisor_, context, std::move(done), *tool.command, tool.limits,
+                                         arguments);
+  }
+  return worker_call(tool.limits, {}, nullptr, arguments, context, std::move(done));
+}
+
+void Lanes::run_entry(const std::string& entry, const Json& data, const ToolLimits& limits, const Json& arguments,
+                      const ToolContext& context, ToolCompletion done) {
+  if (const auto call = worker_call(limits, entry, data, arguments, context, std::move(done))) call->start();
+}
+
+}  // namespace allm

@@ -1,0 +1,295 @@
+#include "lanes/worker_process.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <csignal>
+#include <fcntl.h>
+#include <map>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+#include "lanes/outcome_json.hpp"
+#include "lanes/worker_wire.hpp"
+#include "process/frames.hpp"
+#include "runtime/parker.hpp"
+#include "tools/call.hpp"
+#include "tools/guarded.hpp"
+
+namespace allm {
+namespace {
+
+std::map<std::string, WorkerEntry>& entries() {
+  static auto* const registered = new std::map<std::string, WorkerEntry>();
+  return *registered;
+}
+
+// A next call comes soon as a rule, and being woken takes longer than the calls of most handlers.
+constexpr std::chrono::microseconds kSpin{50};
+
+std::atomic<int> line_of_worker{-1};
+
+// No memory is left to say more.
+[[noreturn]] void end_for_lack_of_memory() {
+  constexpr std::string_view kText = R"({"out_of_memory":true})";
+  std::array<char, kFrameHeaderBytes + kText.size()> frame{};
+  frame[0] = static_cast<char>(kText.size());
+  std::ranges::copy(kText, frame.begin() + kFrameHeaderBytes);
+  [[maybe_unused]] const ssize_t sent = send(line_of_worker, frame.data(), frame.size(), MSG_NOSIGNAL);
+  _exit(ENOMEM);
+}
+
+// Sends frames, whole ones, from any thread.
+class Line {
+ public:
+  explicit Line(int fd) : fd_(fd) {}
+
+  bool send(std::string_view text) {
+    const std::lock_guard lock(mutex_);
+    return send_all(fd_, make_frame(text));
+  }
+
+  // The next frame; nothing if the program has gone.
+  std::optional<std::string> receive() {
+    std::array<char, kFrameHeaderBytes> header{};
+    char first = 0;
+    spin_until([&] { return recv(fd_, &first, 1, MSG_PEEK | MSG_DONTWAIT) >= 0; }, kSpin);
+    if (!receive_all(header.data(), header.size())) return std::nullopt;
+    std::string text(frame_length(header.data()), '\0');
+    if (!receive_all(text.data(), text.size())) return std::nullopt;
+    return text;
+  }
+
+ private:
+  bool receive_all(char* buffer, std::size_t size) const {
+    while (size > 0) {
+      const ssize_t got = recv(fd_, buffer, size, 0);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return false;
+      buffer += got;
+      size -= static_cast<std::size_t>(got);
+    }
+    return true;
+  }
+
+  const int fd_;
+  std::mutex mutex_;
+};
+
+// What a handler sees of its call here.
+class CallContext : public ToolContext::Impl {
+ public:
+  CallContext(std::shared_ptr<const Run> run_settings, ToolCall tool_call, Line& line)
+      : Impl(std::move(run_settings), std::move(tool_call)), line_(line) {}
+  void report_progress(Json progress) const override {
+    const auto text = write_json({{"progress", std::move(progress)}});
+    // Nothing may follow the answer: it would be taken for the next call's.
+    const std::lock_guard lock(mutex_);
+    if (text && !over_) line_.send(*text);
+  }
+  void end() {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+
+ private:
+  Line& line_;
+  mutable std::mutex mutex_;
+  bool over_ = false;
+};
+
+// The answer that a handler gives, now or later.
+class Answer : public ToolCompletion::Sink {
+ public:
+  struct Slot {
+    std::mutex mutex;
+    std::condition_variable there;
+    std::optional<ToolOutcome> outcome;
+    bool lost = false;
+  };
+  explicit Answer(std::shared_ptr<Slot> slot) : slot_(std::move(slot)) {}
+  Answer(const Answer&) = delete;
+  Answer& operator=(const Answer&) = delete;
+  ~Answer() override {
+    const std::lock_guard lock(slot_->mutex);
+    slot_->lost = true;
+    slot_->there.notify_all();
+  }
+  bool complete(ToolOutcome outcome) override {
+    const std::lock_guard lock(slot_->mutex);
+    if (slot_->outcome) return false;
+    slot_->outcome = std::move(outcome);
+    slot_->there.notify_all();
+    return true;
+  }
+
+ private:
+  const std::shared_ptr<Slot> slot_;
+};
+
+class WorkerProcess {
+ public:
+  WorkerProcess(int line, const std::vector<Tool>& tools, const WorkerOptions& options)
+      : line_(line), tools_(tools), engine_(options.engine ? options.engine() : Engine()) {}
+
+  void run() {
+    wait_for_stop();
+    while (const auto text = line_.receive()) {
+      const Result<WorkerRequest> request = read_worker_request(*text);
+      if (!request) return;
+      const std::string answered = answer(*request);
+      // What a call has started ends with it, and the process supervisor ends it when this process is gone.
+      const bool is_last = has_children();
+      if (is_last) line_.send(R"({"last":true})");
+      if (!line_.send(answered) || is_last) return;
+    }
+  }
+
+ private:
+  ToolFailure error(const ToolCall& call, ToolError::Reason reason, std::string message) const {
+    return {Error(ToolError{.reason = reason, .tool_name = call.name, .tool_call_id = call.id}, std::move(message))};
+  }
+
+  // SIGTERM asks the handler to stop, as the deadline does in a thread.
+  void wait_for_stop() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    std::thread([this, signals] {
+      int received = 0;
+      while (sigwait(&signals, &received) != 0) {
+      }
+      std::shared_ptr<CallContext> context;
+      {
+        const std::lock_guard lock(mutex_);
+        stopped_ = true;
+        context = context_;
+      }
+      if (context) context->stop.request_stop();
+    }).detach();
+  }
+
+  // Those that were orphaned included: they are handed to this process.
+  static bool has_children() {
+    pid_t reaped = 0;
+    do {
+      reaped = waitpid(-1, nullptr, WNOHANG | __WALL);
+    } while (reaped > 0);
+    return reaped == 0;
+  }
+
+  void limit_cpu_time(const std::optional<std::chrono::seconds>& time) {
+    if (!time && !std::exchange(cpu_limited_, false)) return;
+    rlimit limit{};
+    getrlimit(RLIMIT_CPU, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    if (time) {
+      rusage used{};
+      getrusage(RUSAGE_SELF, &used);
+      // The kernel counts whole seconds.
+      limit.rlim_cur = static_cast<rlim_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec + 1 + time->count());
+      cpu_limited_ = true;
+    }
+    setrlimit(RLIMIT_CPU, &limit);
+  }
+
+  std::string answer(const WorkerRequest& request) {
+    const ToolOutcome outcome = outcome_of(request);
+    Result<std::string> text = write_outcome(outcome);
+    if (!text) text = write_outcome(unwritable(request.call, outcome, text.error()));
+    if (text->size() > request.max_output) {
+      text = write_outcome(error(request.call, ToolError::Reason::invalid_return,
+                                 "the handler of tool '" + request.call.name + "' answered with " +
+                                     std::to_string(text->size()) + " bytes; its limit is " +
+                                     std::to_string(request.max_output)));
+    }
+    return *std::move(text);
+  }
+
+  // As the runner would have said it, had the outcome reached it.
+  ToolFailure unwritable(const ToolCall& call, const ToolOutcome& outcome, const Error& problem) const {
+    if (std::holds_alternative<AskUser>(outcome)) {
+      return error(call, ToolError::Reason::invalid_return,
+                   "the handler of tool '" + call.name +
+                       "' asked a question that is no UTF-8 text or whose options are no object that JSON can carry");
+    }
+    return error(call, ToolError::Reason::encoding_failed,
+                 "the result of tool '" + call.name + "' cannot be written: " + problem.message());
+  }
+
+  ToolOutcome outcome_of(const WorkerRequest& request) {
+    auto run = std::make_shared<Run>();
+    run->engine = engine_;
+    run->options.session_id = request.session_id;
+    run->request_id = request.request_id;
+    run->context = std::make_shared<const Json>(request.context);
+    const auto impl = std::make_shared<CallContext>(std::move(run), request.call, line_);
+    impl->deadline = request.deadline;
+    {
+      const std::lock_guard lock(mutex_);
+      context_ = impl;
+      if (stopped_) impl->stop.request_stop();
+    }
+    limit_cpu_time(request.cpu_time);
+    auto slot = std::make_shared<Answer::Slot>();
+    {
+      const ToolCompletion done(std::make_shared<Answer>(slot));
+      run_guarded(request.call, done, [&] { call_handler(request, ToolContext(impl.get()), done); });
+    }
+    std::unique_lock lock(slot->mutex);
+    slot->there.wait(lock, [&] { return slot->outcome || slot->lost; });
+    impl->end();
+    if (slot->outcome) return *std::move(slot->outcome);
+    return error(request.call, ToolError::Reason::invalid_return,
+                 "the handler of tool '" + request.call.name + "' ended without an answer");
+  }
+
+  void call_handler(const WorkerRequest& request, const ToolContext& context, const ToolCompletion& done) {
+    if (!request.entry.empty()) {
+      const auto entry = entries().find(request.entry);
+      if (entry != entries().end()) return entry->second(request.data, request.arguments, context, done);
+    } else {
+      const auto tool = std::ranges::find(tools_, request.call.name, &Tool::name);
+      if (tool != tools_.end() && tool->handler) return tool->handler(request.arguments, context, done);
+    }
+    done(error(request.call, ToolError::Reason::not_found,
+               "tool '" + request.call.name +
+                   "' has no handler in the worker: give it to run_as_worker_if_asked under this name"));
+  }
+
+  Line line_;
+  const std::vector<Tool>& tools_;
+  const Engine engine_;
+  std::mutex mutex_;
+  std::shared_ptr<CallContext> context_;
+  bool stopped_ = false;
+  bool cpu_limited_ = false;  // by the call before
+};
+
+}  // namespace
+
+void register_worker_entry(std::string name, WorkerEntry entry) { entries()[std::move(name)] = std::move(entry); }
+
+void run_worker(int line, const std::vector<Tool>& tools, const WorkerOptions& options) {
+  fcntl(line, F_SETFD, FD_CLOEXEC);
+  prctl(PR_SET_NAME, "allm-worker");
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  line_of_worker = line;
+  std::set_new_handler(&end_for_lack_of_memory);
+  WorkerProcess(line, tools, options).run();
+  // Without destructors: a thread that a handler left may still be using what they destroy.
+  _exit(0);
+}
+
+}  // namespace allm

@@ -1,0 +1,41 @@
+#include "allm/workers.hpp"
+
+#include <unistd.h>
+
+#include "lanes/worker_process.hpp"
+#include "process/role.hpp"
+#include "process/sandbox.hpp"
+#include "process/supervisor_process.hpp"
+
+namespace allm {
+
+void run_as_worker_if_asked(const std::vector<Tool>& tools, const WorkerOptions& options) {
+  const StartedAs started = take_role();
+  set_gives_way();  // a worker may have workers of its own
+  switch (started.role) {
+    case ProcessRole::program:
+      return;
+    case ProcessRole::supervisor:
+      _exit(SupervisorProcess(kLineFd, started.parent).run());
+    case ProcessRole::worker:
+      run_worker(kLineFd, tools, options);
+  }
+}
+
+SandboxSupport sandbox_support() {
+  const KernelFeatures features = kernel_features();
+  SandboxSupport support{.no_network = features.seccomp,
+                         .read_only = features.seccomp && features.landlock > 0,
+                         .orphans = features.lists_children};
+  if (!features.seccomp) support.notes.emplace_back("no seccomp: nothing can be kept from the network");
+  if (features.landlock == 0) support.notes.emplace_back("no Landlock: files cannot be made read-only");
+  if (features.landlock > 0 && features.landlock < 3) {
+    support.notes.emplace_back("Landlock before version 3: files can still be truncated");
+  }
+  if (!features.lists_children) {
+    support.notes.emplace_back("no list of children in /proc: processes that leave their group are not found");
+  }
+  return support;
+}
+
+}  // namespace allm

@@ -1,0 +1,76 @@
+#include "allm/fake.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+#include "testing/fake/fake_source.hpp"
+
+namespace allm {
+
+FakeEntry fake_text(std::string text) { return FakeText{std::move(text)}; }
+FakeEntry fake_reasoning(std::string text) { return FakeReasoning{std::move(text)}; }
+FakeEntry fake_tool_call(std::string id, std::string name, Json arguments) {
+  return FakeToolCall{.id = std::move(id), .name = std::move(name), .arguments = std::move(arguments)};
+}
+FakeEntry fake_finish(FinishReason reason) { return FakeFinish{reason}; }
+FakeEntry fake_usage(Usage usage) { return FakeUsage{std::move(usage)}; }
+FakeEntry fake_delay(std::chrono::milliseconds delay) { return FakeDelay{delay}; }
+FakeEntry fake_error(AdapterError::Reason reason) {
+  return FakeError{Error(AdapterError{.reason = reason, .provider = "fake"})};
+}
+FakeEntry fake_preflight_error(AdapterError::Reason reason) {
+  return FakePreflightError{Error(AdapterError{.reason = reason, .provider = "fake"})};
+}
+
+struct FakeAdapter::State {
+  State(std::shared_ptr<const FakeScript> shared_script, FakeOptions fake_options)
+      : script(std::move(shared_script)), options(std::move(fake_options)) {}
+
+  const std::shared_ptr<const FakeScript> script;
+  const FakeOptions options;
+  std::atomic<std::size_t> cursor{0};
+  std::atomic<std::size_t> closed{0};
+  std::mutex mutex;
+  std::vector<AdapterCall> requests;
+};
+
+FakeAdapter::FakeAdapter(std::shared_ptr<const FakeScript> script, FakeOptions options)
+    : state_(std::make_shared<State>(std::move(script), std::move(options))) {}
+
+Result<std::unique_ptr<EventSource>> FakeAdapter::open(const AdapterCall& call) {
+  if (state_->options.record) {
+    const std::lock_guard lock(state_->mutex);
+    state_->requests.push_back(call);
+  }
+  const std::size_t index = state_->cursor.fetch_add(1, std::memory_order_relaxed);
+  if (index >= state_->script->size()) {
+    return std::unexpected(Error(AdapterError{.reason = AdapterError::Reason::no_scripted_response, .provider = "fake"},
+                                 "the script has no response for model call " + std::to_string(index + 1) +
+                                     ": it scripts " + std::to_string(state_->script->size())));
+  }
+  const FakeCallScript& script = (*state_->script)[index];
+  if (!script.empty()) {
+    if (const auto* preflight = std::get_if<FakePreflightError>(&script.front())) {
+      return std::unexpected(preflight->error);
+    }
+  }
+  // Shares the script, and the counter with the adapter, which may be gone before the stream.
+  return std::make_unique<FakeSource>(std::shared_ptr<const FakeCallScript>(state_->script, &script),
+                                      state_->options.usage, call.runtime,
+                                      std::shared_ptr<std::atomic<std::size_t>>(state_, &state_->closed));
+}
+
+std::vector<AdapterCall> FakeAdapter::requests() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->requests;
+}
+
+std::size_t FakeAdapter::calls() const { return state_->cursor.load(std::memory_order_relaxed); }
+std::size_t FakeAdapter::closed() const { return state_->closed.load(std::memory_order_acquire); }
+
+std::shared_ptr<FakeAdapter> fake(FakeScript script, FakeOptions options) {
+  return std::make_shared<FakeAdapter>(std::make_shared<const FakeScript>(std::move(script)), std::move(options));
+}
+
+}  // namespace allm

@@ -1,0 +1,106 @@
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "allm/adapter.hpp"
+#include "allm/recording.hpp"
+
+#include "testing/recording/recording_file.hpp"
+
+namespace allm {
+namespace {
+
+// What an exchange is written from. Owned by the stream.
+struct Open {
+  std::shared_ptr<RecordingWriter> file;
+  std::string provider;
+  AdapterCall call;
+
+  void write(const std::vector<Event>& events, Exchange::End end) const {
+    file->append(write_exchange(provider, call, events, end));
+  }
+};
+
+// One thread at a time. Gives what the model's source gives, and writes the exchange when that is over.
+class RecordingSource : public EventSource {
+ public:
+  RecordingSource(std::unique_ptr<EventSource> source, Open open)
+      : source_(std::move(source)), open_(std::move(open)) {}
+  ~RecordingSource() override {
+    source_.reset();  // what is cancelled does not wait for the disk
+    write();
+  }
+
+  Poll poll(const Waker& waker) override {
+    Poll polled = source_->poll(waker);
+    if (polled.has_event()) {
+      keep(polled.event());
+    } else if (polled.is_end()) {
+      if (end_ == Exchange::End::dropped) end_ = Exchange::End::completed;
+      write();
+    }
+    return polled;
+  }
+
+ private:
+  void keep(const Event& event) {
+    if (written_ || end_ == Exchange::End::failed) return;  // after the last event of a stream nothing counts
+    if (event.tag() == EventTag::message_completed) end_ = Exchange::End::completed;
+    if (event.tag() == EventTag::error) end_ = Exchange::End::failed;
+    events_.push_back(event);
+  }
+
+  void write() {
+    if (!std::exchange(written_, true)) open_.write(events_, end_);
+  }
+
+  std::unique_ptr<EventSource> source_;
+  Open open_;
+  std::vector<Event> events_;
+  Exchange::End end_ = Exchange::End::dropped;
+  bool written_ = false;
+};
+
+class RecordingAdapter : public Adapter {
+ public:
+  RecordingAdapter(std::shared_ptr<Adapter> adapter, std::shared_ptr<RecordingWriter> file)
+      : adapter_(std::move(adapter)), file_(std::move(file)) {}
+
+  std::string_view provider() const override { return adapter_->provider(); }
+
+  Result<std::unique_ptr<EventSource>> open(const AdapterCall& call) override {
+    if (std::optional<Error> failure = file_->failure()) return std::unexpected(*std::move(failure));
+    Open open{.file = file_, .provider = std::string(provider()), .call = call};
+    open.call.runtime = nullptr;  // a stream that somebody keeps must not keep threads
+    Result<std::unique_ptr<EventSource>> source = adapter_->open(call);
+    if (!source) {
+      open.write({ErrorEvent{source.error()}}, Exchange::End::failed);
+      return source;
+    }
+    if (!*source) {
+      open.write({}, Exchange::End::completed);
+      return source;
+    }
+    return std::make_unique<RecordingSource>(*std::move(source), std::move(open));
+  }
+
+ private:
+  const std::shared_ptr<Adapter> adapter_;
+  const std::shared_ptr<RecordingWriter> file_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<Adapter>> record(std::shared_ptr<Adapter> adapter, std::string path, RecordOptions options) {
+  if (!adapter) {
+    return std::unexpected(Error(EngineError{.reason = EngineError::Reason::missing_adapter},
+                                 "there is nothing to record: give record() the adapter that reaches the model"));
+  }
+  Result<std::shared_ptr<RecordingWriter>> file = RecordingWriter::open(std::move(path), options.append);
+  if (!file) return std::unexpected(file.error());
+  return std::make_shared<RecordingAdapter>(std::move(adapter), *std::move(file));
+}
+
+}  // namespace allm
