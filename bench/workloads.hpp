@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "allm/allm.hpp"
+#include "allm/fake.hpp"
 
 namespace allm::bench {
 

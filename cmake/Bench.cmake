@@ -8,7 +8,7 @@ if(sources)
   target_include_directories(allm_bench PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
   target_compile_definitions(allm_bench PRIVATE ALLM_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(allm_bench PRIVATE
-    allm_lib simdjson::simdjson PkgConfig::RE2 fmt::fmt benchmark::benchmark_main benchmark::benchmark Threads::Threads
+    allm_testing_lib simdjson::simdjson PkgConfig::RE2 fmt::fmt benchmark::benchmark_main benchmark::benchmark Threads::Threads
     allm_flags)
   allm_use_pch(allm_bench)
 endif()

@@ -1,10 +1,15 @@
-# cmake --install: headers, library, the package `allm` for find_package, the command and its man page.
+# cmake --install: headers, libraries, the package `allm` for find_package with its component `testing`, the command and
+# its man page.
 
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/allm")
 
 install(TARGETS allm_lib EXPORT allmTargets ARCHIVE LIBRARY FILE_SET HEADERS)
 install(EXPORT allmTargets NAMESPACE allm:: DESTINATION "${package_dir}")
+# A separate install component, so that a package of allm can leave it out: cmake --install build --component testing
+install(TARGETS allm_testing_lib EXPORT allmTestingTargets
+  ARCHIVE COMPONENT testing LIBRARY COMPONENT testing FILE_SET HEADERS COMPONENT testing)
+install(EXPORT allmTestingTargets NAMESPACE allm:: DESTINATION "${package_dir}" COMPONENT testing)
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/allmConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/allmConfig.cmake" INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/allmConfigVersion.cmake" COMPATIBILITY SameMinorVersion)

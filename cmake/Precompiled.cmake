@@ -53,7 +53,7 @@ endfunction()
 function(allm_use_test_pch target)
   allm_use_own_pch(${target} allm_test_pch
     "allm_lib;simdjson::simdjson;PkgConfig::RE2;fmt::fmt;GTest::gmock;GTest::gtest;rapidcheck"
-    "<gmock/gmock.h>;<gtest/gtest.h>;<rapidcheck.h>;<allm/allm.hpp>")
+    "<gmock/gmock.h>;<gtest/gtest.h>;<rapidcheck.h>;<allm/allm.hpp>;<allm/testing.hpp>")
 endfunction()
 
 # For programs that see of allm what a user sees.

@@ -1,9 +1,14 @@
 # Finds the sources. A new file is picked up by the next build; no list has to be edited.
 
 file(GLOB ALLM_PUBLIC_HEADERS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/allm/*.hpp")
+# The headers of allm::testing; scripts/lint_includes.py gives them the layer `testing`.
+set(ALLM_TESTING_HEADERS ${ALLM_PUBLIC_HEADERS})
+list(FILTER ALLM_TESTING_HEADERS INCLUDE REGEX "/(conformance|fake|recording|scenario|testing)\\.hpp$")
+list(REMOVE_ITEM ALLM_PUBLIC_HEADERS ${ALLM_TESTING_HEADERS})
 file(GLOB_RECURSE allm_all_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp")
 
 set(ALLM_LIB_SOURCES "")
+set(ALLM_TESTING_SOURCES "")
 set(ALLM_CLI_SOURCES "")
 set(ALLM_CLI_MAIN "")
 set(ALLM_TEST_LAYERS "")  # each with ALLM_TEST_SOURCES_<layer>
@@ -18,6 +23,8 @@ foreach(source IN LISTS allm_all_sources)
     list(APPEND ALLM_TEST_SOURCES_${layer} "${source}")
   elseif(path STREQUAL "cli/main.cpp")
     set(ALLM_CLI_MAIN "${source}")
+  elseif(layer STREQUAL "testing")
+    list(APPEND ALLM_TESTING_SOURCES "${source}")
   elseif(layer STREQUAL "cli")
     list(APPEND ALLM_CLI_SOURCES "${source}")
   else()

@@ -45,7 +45,7 @@ function(allm_add_unit_test_executable target)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
   target_compile_definitions(${target} PRIVATE ALLM_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE
-    allm_lib simdjson::simdjson PkgConfig::RE2 fmt::fmt GTest::gmock_main GTest::gmock GTest::gtest rapidcheck
+    allm_testing_lib simdjson::simdjson PkgConfig::RE2 fmt::fmt GTest::gmock_main GTest::gmock GTest::gtest rapidcheck
     OpenSSL::SSL allm_flags)
   allm_use_test_pch(${target})
   allm_use_unity(${target})
@@ -125,7 +125,7 @@ function(allm_add_examples)
     set(target example_${name})
     add_executable(${target} "${source}")
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/examples")
-    target_link_libraries(${target} PRIVATE allm_lib Threads::Threads allm_flags)  # what a user links, no more
+    target_link_libraries(${target} PRIVATE allm_testing_lib Threads::Threads allm_flags)  # what a user links, no more
     allm_use_program_pch(${target})
     allm_add_test(${target} 120 example $<TARGET_FILE:${target}>)
   endforeach()

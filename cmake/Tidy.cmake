@@ -1,4 +1,4 @@
-# clang-tidy over the sources of the library and the command, with a stamp file each run, so that only what changed, or
+# clang-tidy over the sources of the libraries and the command, with a stamp file each run, so that only what changed, or
 # includes what changed, is checked again.
 #
 #   tidy               every source on its own, without a precompiled header: this also finds what a file does not include
@@ -30,7 +30,7 @@ endfunction()
 
 set(stamps "")
 set(folders "")
-foreach(source IN LISTS ALLM_LIB_SOURCES ALLM_CLI_SOURCES ALLM_CLI_MAIN)
+foreach(source IN LISTS ALLM_LIB_SOURCES ALLM_TESTING_SOURCES ALLM_CLI_SOURCES ALLM_CLI_MAIN)
   cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE name)
   set(stamp "${PROJECT_BINARY_DIR}/tidy/${name}.ok")
   allm_tidy("${stamp}" "${source}" "${name}")

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "allm/allm.hpp"
+#include "allm/fake.hpp"
 
 namespace {
 

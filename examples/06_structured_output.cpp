@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "allm/allm.hpp"
+#include "allm/fake.hpp"
 
 namespace {
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "allm/allm.hpp"
+#include "allm/fake.hpp"
 
 namespace {
 

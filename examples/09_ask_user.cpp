@@ -6,6 +6,7 @@
 #include <string>
 
 #include "allm/allm.hpp"
+#include "allm/fake.hpp"
 
 namespace {
 

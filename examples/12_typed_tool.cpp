@@ -7,6 +7,7 @@
 #include <string>
 
 #include "allm/allm.hpp"
+#include "allm/fake.hpp"
 
 namespace {
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "allm/allm.hpp"
+#include "allm/fake.hpp"
 
 namespace {
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "allm/allm.hpp"
+#include "allm/fake.hpp"
 
 namespace {
 

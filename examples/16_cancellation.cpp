@@ -11,6 +11,7 @@
 #include <string>
 
 #include "allm/allm.hpp"
+#include "allm/fake.hpp"
 
 namespace {
 

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "allm/allm.hpp"
+#include "allm/fake.hpp"
+#include "allm/recording.hpp"
 
 namespace {
 

@@ -83,10 +83,14 @@ def source_folders():
 
 
 def folder_of(path):
-    """The folder whose clang-tidy run looks at a file; a public header belongs to the folder of its layer."""
+    """The folder whose clang-tidy run looks at a file; a public header belongs to the folders of its layer."""
     if path.startswith("include/"):
         return f"src/{lint_includes.layer_of(path)}"
     return str(pathlib.PurePosixPath(path).parent)
+
+
+def layer_folder(folder):
+    return "/".join(folder.split("/")[:2])
 
 
 def tidy_changed():
@@ -95,7 +99,7 @@ def tidy_changed():
     if changed is not None:
         touched = {folder_of(path) for path in changed
                    if path.endswith((".cpp", ".hpp")) and not path.endswith("_test.cpp")}
-        folders = [folder for folder in folders if ".clang-tidy" in changed or folder in touched]
+        folders = [folder for folder in folders if ".clang-tidy" in changed or touched & {folder, layer_folder(folder)}]
     if not folders:
         return []
     targets = ["tidy_" + folder.replace("/", "_") for folder in folders]

@@ -40,7 +40,7 @@ PUBLIC_HEADERS = {
     "chat": "chat collector",
     "session": "session_ops",
     "providers": "providers",
-    "testing": "fake recording scenario",
+    "testing": "conformance fake recording scenario testing",
     "top": "allm",
 }
 LAYER_OF_HEADER = {name: layer for layer, names in PUBLIC_HEADERS.items() for name in names.split()}
@@ -159,6 +159,8 @@ SELF_TEST = [
      "providers may not include tools"),
     ({"src/session/ops.cpp": '#include "cli/main.hpp"\n', "src/cli/main.hpp": ""}, "session may not include cli"),
     ({"src/testing/run.cpp": '#include "cli/main.hpp"\n', "src/cli/main.hpp": ""}, "testing may not include cli"),
+    ({"src/chat/run.cpp": '#include "allm/fake.hpp"\n', "include/allm/fake.hpp": ""}, "chat may not include testing"),
+    ({"include/allm/allm.hpp": '#include "allm/fake.hpp"\n', "include/allm/fake.hpp": ""}, "top may not include testing"),
     ({"include/allm/json.hpp": "#include <curl/curl.h>\n"}, "no type of <curl/curl.h>"),
     ({"include/allm/json.hpp": "#include <simdjson.h>\n"}, "no type of <simdjson.h>"),
     ({"include/allm/json.hpp": '#include "data/codec.hpp"\n', "src/data/codec.hpp": ""}, "public headers only"),

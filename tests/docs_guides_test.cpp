@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "allm/allm.hpp"
+#include "allm/fake.hpp"
+#include "allm/scenario.hpp"
 
 namespace docs_guides_test {
 namespace {

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "allm/allm.hpp"
+#include "allm/fake.hpp"
 
 #include "runtime/test_waits.hpp"
 

@@ -18,6 +18,7 @@
 #include <gtest/gtest.h>
 
 #include "allm/allm.hpp"
+#include "allm/fake.hpp"
 
 // [typed-enum]
 enum class Unit { celsius, fahrenheit };

@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "allm/allm.hpp"
+#include "allm/fake.hpp"
 
 #include "tests/generators.hpp"
 

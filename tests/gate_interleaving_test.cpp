@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "allm/allm.hpp"
+#include "allm/fake.hpp"
 
 #include "tests/generators.hpp"
 

@@ -1,4 +1,4 @@
-// All of allm. Include single headers where compile time matters.
+// All of allm::allm. Include single headers where compile time matters. allm/testing.hpp has what tests need.
 #pragma once
 
 #include "allm/adapter.hpp"
@@ -10,7 +10,6 @@
 #include "allm/error.hpp"
 #include "allm/event.hpp"
 #include "allm/executor.hpp"
-#include "allm/fake.hpp"
 #include "allm/json.hpp"
 #include "allm/keys.hpp"
 #include "allm/lane.hpp"
@@ -18,13 +17,11 @@
 #include "allm/model.hpp"
 #include "allm/options.hpp"
 #include "allm/providers.hpp"
-#include "allm/recording.hpp"
 #include "allm/request.hpp"
 #include "allm/response.hpp"
 #include "allm/result.hpp"
 #include "allm/retry.hpp"
 #include "allm/runtime.hpp"
-#include "allm/scenario.hpp"
 #include "allm/schema.hpp"
 #include "allm/serialize.hpp"
 #include "allm/session.hpp"

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "allm/allm.hpp"
+#include "allm/fake.hpp"
 
 namespace allm::cli {
 namespace {
