@@ -18,6 +18,7 @@
 #include "allm/executor.hpp"
 #include "allm/keys.hpp"
 #include "allm/model.hpp"
+#include "allm/prepare_step.hpp"
 #include "allm/request.hpp"
 #include "allm/tool.hpp"
 
@@ -106,6 +107,9 @@ struct CallOptions {
   // Asked after each step that would be followed by another; true ends the run. Called on the
   // consumer's thread; its exceptions reach the consumer.
   std::function<bool(const StepResult&)> halt_when = nullptr;
+  // Decides what the model is sent in a step: another view of the thread, other tools, another model. Called before the
+  // model call of each step, on the consumer's thread; its exceptions reach the consumer. Default: the whole thread.
+  PrepareStep prepare_step = nullptr;
   // Ask once more for the final answer in `response_format`, after a loop without it: for models
   // that cannot use tools and a schema in one call.
   std::optional<bool> structured_finalize = std::nullopt;

@@ -25,7 +25,7 @@ ChatSource::ChatSource(std::shared_ptr<const Run> run, Thread thread)
 }
 
 void ChatSource::begin_step(Thread thread, std::size_t checked_messages) {
-  step_.emplace(run_, call_, std::move(thread), checked_messages, StepSource::Place::in_loop);
+  step_.emplace(run_, call_, std::move(thread), checked_messages, StepSource::Place::in_loop, result_.get());
 }
 
 Poll ChatSource::poll(const Waker& waker) { return step_ ? poll_step(waker) : finish_run(); }
@@ -49,6 +49,7 @@ Poll ChatSource::finish_run() {
 }
 
 bool ChatSource::step_done() {
+  if (run_->side_usage) result_->usage += run_->side_usage->take();
   if (const auto& end = step_->withdrawn()) {
     finish(*end);
     return false;

@@ -23,10 +23,11 @@ bool is_cancelled(const Run& run) { return run.cancel_level() >= CancelSignal::L
 }  // namespace
 
 StepSource::StepSource(std::shared_ptr<const Run> run, PreparedCall& call, Thread thread, std::size_t checked_messages,
-                       Place place)
+                       Place place, const ChatResult* so_far)
     : run_(std::move(run)),
-      call_(call),
+      call_(&call),
       checked_messages_(checked_messages),
+      so_far_(so_far),
       step_(std::make_shared<StepResult>()),
       place_(place) {
   step_->thread = std::move(thread);
@@ -42,6 +43,9 @@ Poll StepSource::advance(const Waker& waker) {
         if (begun.has_event()) return begun;
         break;
       }
+      case State::preparing:
+        if (auto polled = poll_preparation(waker)) return *std::move(polled);
+        break;
       case State::model:
         return poll_model(waker);
       case State::tools:
@@ -70,14 +74,65 @@ Poll StepSource::begin() {
   std::vector<FieldError> errors;
   check_messages(step_->thread.messages, checked_messages_, errors);
   if (!errors.empty()) return fail(validate(step_->thread).error());
-  call_.set_messages(step_->thread.messages);
-  // What a run's later turns add to the request was checked above; the rest does not change.
-  if (checked_messages_ == 0) {
-    if (Status valid = call_.check(call_.messages().size()); !valid) return fail(valid.error());
+  call_->set_messages(step_->thread.messages);
+  if (run_->options.prepare_step) {
+    preparation_ = std::make_unique<StepPreparation>(run_, step_->thread, so_far_);
+    state_ = State::preparing;
+    return Poll::pending();
   }
-  model_.emplace(run_, call_.call());
+  if (Status valid = check_call(); !valid) return fail(valid.error());
+  model_.emplace(run_, call_->call());
   state_ = State::model;
   return Poll::pending();
+}
+
+Status StepSource::check_call() const {
+  // What a run's later turns add to the request was checked as part of the thread; the rest does not change.
+  return checked_messages_ == 0 ? call_->check(call_->messages().size()) : Status();
+}
+
+std::optional<Poll> StepSource::poll_preparation(const Waker& waker) {
+  std::optional<Result<StepPlan>> plan = preparation_->poll(waker);
+  if (!plan) return Poll::pending();
+  preparation_.reset();
+  if (!*plan) return fail(plan->error());
+  if (is_over_budget((*plan)->usage)) {
+    state_ = State::done;
+    return Poll::end();
+  }
+  if (Status applied = apply(**std::move(plan)); !applied) return fail(applied.error());
+  model_.emplace(run_, call_->call());
+  state_ = State::model;
+  return std::nullopt;
+}
+
+bool StepSource::is_over_budget(const Usage& spent) {
+  if (spent == Usage{}) return false;
+  run_->side_usage->add(spent);
+  if (!run_->ledger) return false;
+  run_->ledger->add_usage(spent);
+  if (place_ == Place::in_loop) withdrawn_ = run_->ledger->exceeded();
+  return withdrawn_.has_value();
+}
+
+Status StepSource::apply(StepPlan plan) {
+  if (!plan.params.is_object()) {
+    return std::unexpected(validation_error(ValidationError::Reason::invalid_option, {"params"}, "invalid_value",
+                                            "prepare_step gave params that are not an object"));
+  }
+  const MessageList& stored = step_->thread.messages;
+  MessageList messages = plan.messages.value_or(stored);
+  if (plan.messages) {
+    if (Status together = check_view(stored, messages); !together) return together;
+  }
+  if (!plan.messages && !changes_settings(plan)) return check_call();
+  if (changes_settings(plan)) {
+    run_ = planned_run(*run_, std::move(plan));
+    planned_call_ = std::make_unique<PreparedCall>(*run_, Request{});
+    call_ = planned_call_.get();
+  }
+  call_->set_messages(std::move(messages));
+  return call_->check(0);
 }
 
 Poll StepSource::poll_model(const Waker& waker) {

@@ -10,6 +10,7 @@
 #include "allm/stream.hpp"
 
 #include "chat/prepared_call.hpp"
+#include "chat/step_preparation.hpp"
 #include "engine/model_call.hpp"
 #include "engine/run.hpp"
 #include "tools/batch.hpp"
@@ -22,9 +23,10 @@ namespace allm {
 class StepSource : public EventSource {
  public:
   enum class Place : std::uint8_t { alone, in_loop };
-  // `call` must outlive the step. Messages below `checked_messages` were validated before.
+  // `call` and `so_far` must outlive the step. Messages below `checked_messages` were validated before. `so_far` is the
+  // result of the steps before, null for a step on its own.
   StepSource(std::shared_ptr<const Run> run, PreparedCall& call, Thread thread, std::size_t checked_messages,
-             Place place);
+             Place place, const ChatResult* so_far = nullptr);
   Poll poll(const Waker& waker) override;
 
   // After the end: the result, or why there is none. Taking it moves it, unless a consumer still
@@ -34,10 +36,17 @@ class StepSource : public EventSource {
   const std::optional<RunEnd>& withdrawn() const { return withdrawn_; }
 
  private:
-  enum class State : std::uint8_t { begin, model, tools, not_run, completed, done };
+  enum class State : std::uint8_t { begin, preparing, model, tools, not_run, completed, done };
 
   Poll begin();
   Poll fail(Error error);
+  Status check_call() const;
+  // Waits for the hook's plan; nothing once the model call is made.
+  std::optional<Poll> poll_preparation(const Waker& waker);
+  // Makes the step's call as the plan wants it.
+  Status apply(StepPlan plan);
+  // Counts what the plan cost; whether a limit of the run ends the step before its model call.
+  bool is_over_budget(const Usage& spent);
   // The model call gave an error.
   Poll model_failed(Poll polled);
   Poll advance(const Waker& waker);
@@ -55,11 +64,14 @@ class StepSource : public EventSource {
   void append_assistant(bool with_calls);
 
   std::shared_ptr<const Run> run_;
-  PreparedCall& call_;
+  PreparedCall* call_;  // the run's, or `planned_call_`
   std::size_t checked_messages_;
+  const ChatResult* so_far_;
   State state_ = State::begin;
   Span span_;
   StreamCollector collector_;
+  std::unique_ptr<StepPreparation> preparation_;
+  std::unique_ptr<PreparedCall> planned_call_;  // of a step whose settings differ from the run's
   std::optional<ModelCall> model_;
   std::unique_ptr<ToolBatchSource> batch_;
   std::shared_ptr<StepResult> step_;

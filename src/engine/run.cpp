@@ -146,6 +146,8 @@ Result<std::shared_ptr<Run>> resolve_run(const Engine& engine, CallOptions optio
   run->encoder = options.tool_result_encoder ? options.tool_result_encoder : impl.options.tool_result_encoder;
   run->approve = options.approve ? options.approve : impl.options.approve;
   if (run->limits.any()) run->ledger = std::make_shared<RunLedger>(run->limits);
+  if (!options.prepare_step) options.prepare_step = defaults.prepare_step;
+  if (options.prepare_step) run->side_usage = std::make_shared<SideUsage>();
   if (can_stop(options.cancel)) run->cancel = std::make_shared<CancelSignal>(options.cancel);
   run->can_end_early = run->run_timeout || run->cancel;
   run->telemetry = impl.options.telemetry.get();

@@ -13,6 +13,7 @@
 
 #include "engine/cancel_signal.hpp"
 #include "engine/run_ledger.hpp"
+#include "engine/side_usage.hpp"
 #include "engine/tool_set.hpp"
 
 namespace allm {
@@ -42,9 +43,10 @@ struct Run {
   Telemetry* telemetry = nullptr;
   ApprovalGate approve;  // empty for none
   RunLimits limits;
-  std::shared_ptr<RunLedger> ledger;     // null without a limit that it counts
-  std::shared_ptr<CancelSignal> cancel;  // null if nobody can cancel the run
-  bool can_end_early = false;            // whether a deadline or a cancellation can end a model call
+  std::shared_ptr<RunLedger> ledger;      // null without a limit that it counts
+  std::shared_ptr<CancelSignal> cancel;   // null if nobody can cancel the run
+  std::shared_ptr<SideUsage> side_usage;  // null where only the run's own steps call a model
+  bool can_end_early = false;             // whether a deadline or a cancellation can end a model call
   // Whether anybody sees the events of which a message of the model consists. If not, they end where they are
   // collected.
   bool shows_messages = true;

@@ -1,0 +1,96 @@
+// prepare_step: a hook that decides what the model is sent in one step of a run. The stored thread does not change.
+//
+//   options.prepare_step = [](const allm::StepView& step) -> allm::PlannedStep {
+//     return allm::StepPlan{.model = step.index == 0 ? "large-model" : "small-model"};
+//   };
+//
+// Stock hooks are in allm/steps.hpp.
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "allm/model.hpp"
+#include "allm/request.hpp"
+#include "allm/response.hpp"
+#include "allm/stream.hpp"
+#include "allm/thread.hpp"
+#include "allm/tool.hpp"
+
+namespace allm {
+
+class Engine;
+struct Cancellation;
+
+// What the hook sees. The references are valid during the call only; a hook that answers later copies what it needs.
+struct StepView {
+  const Engine& engine;
+  const Thread& thread;   // as it is stored; in a chain of hooks: with the messages of the hook before
+  const Usage& usage;     // of the run so far
+  std::size_t index = 0;  // of the step in its run, from 0
+  // Of the run, for model calls that the hook makes itself; see call_options_for in allm/steps.hpp. Null: none.
+  const Cancellation* cancel = nullptr;
+  std::optional<std::chrono::milliseconds> time_left = std::nullopt;
+  const std::string* request_id = nullptr;
+  const std::string* session_id = nullptr;
+};
+
+// What is different in this step. What is left out stays as the run has it.
+struct StepPlan {
+  // What the model sees instead of the thread's messages. A call and its results must stay together: a tool message
+  // without its call, or a call without the result that the thread has, is ValidationError `invalid_request`.
+  std::optional<MessageList> messages = std::nullopt;
+  // The tools of this step, instead of the run's: the model sees these, and its calls run these.
+  std::optional<std::vector<Tool>> tools = std::nullopt;
+  std::optional<ModelRef> model = std::nullopt;
+  std::optional<double> temperature = std::nullopt;
+  std::optional<std::int64_t> max_tokens = std::nullopt;
+  std::optional<ResponseFormat> response_format = std::nullopt;
+  std::optional<ToolChoice> tool_choice = std::nullopt;
+  std::optional<PromptCache> prompt_cache = std::nullopt;
+  Json params = empty_object();  // further settings for the provider, added to the run's
+  // What making the plan cost. It counts in the run's usage and limits.
+  Usage usage = {};
+};
+
+// A plan that is not ready yet. The stream that waits for it polls it; dropping it cancels what it was doing.
+class PendingPlan {
+ public:
+  virtual ~PendingPlan() = default;
+  // The plan, or why there is none; or nothing yet, and `waker` is called when polling again is worth it. Never blocks.
+  // One thread at a time.
+  virtual std::optional<Result<StepPlan>> poll(const Waker& waker) = 0;
+};
+
+// The hook's answer: a plan, an error, or a plan that comes later. A default-made one changes nothing.
+class PlannedStep {
+ public:
+  PlannedStep() : plan_(Result<StepPlan>(StepPlan{})) {}
+  PlannedStep(StepPlan plan) : plan_(Result<StepPlan>(std::move(plan))) {}
+  PlannedStep(Result<StepPlan> plan) : plan_(std::move(plan)) {}
+  PlannedStep(std::unexpected<Error> error) : plan_(Result<StepPlan>(std::move(error))) {}
+  template <std::derived_from<PendingPlan> T>
+  PlannedStep(std::unique_ptr<T> pending) : plan_(std::unique_ptr<PendingPlan>(std::move(pending))) {}
+
+  // As PendingPlan::poll. Moves the plan out: not to be polled again once it gave one.
+  std::optional<Result<StepPlan>> poll(const Waker& waker);
+
+ private:
+  std::variant<Result<StepPlan>, std::unique_ptr<PendingPlan>> plan_;
+};
+
+// Called on the consumer's thread before the model call of each step, also in the second pass of structured_finalize.
+// An error ends the step before its message: in the first step it is the run's error, later the run ends with
+// halted_reason "error". Exceptions reach the consumer. Runs on several threads call one hook at the same time.
+using PrepareStep = std::function<PlannedStep(const StepView&)>;
+
+}  // namespace allm
