@@ -245,6 +245,40 @@ Thread Random::thread() {
   return thread;
 }
 
+Thread Random::conversation() {
+  std::vector<Message> messages;
+  std::vector<std::string> open;
+  for (std::size_t left = below(40); left > 0; --left) {
+    switch (below(8)) {
+      case 0:
+        messages.push_back(allm::system("rules"));
+        break;
+      case 1:
+      case 2:
+        messages.push_back(user(std::string(below(60), 'u')));
+        break;
+      case 3:
+      case 4: {
+        Message message = assistant(std::string(below(60), 'a'));
+        for (std::size_t calls = below(4); calls > 0; --calls) {
+          message.tool_calls.push_back({.id = "c" + std::to_string(below(6)), .name = "tool"});
+          open.push_back(message.tool_calls.back().id);
+        }
+        messages.push_back(std::move(message));
+        break;
+      }
+      default: {
+        const bool is_orphan = open.empty() || chance(12);
+        const std::size_t index = is_orphan ? 0 : below(open.size());
+        messages.push_back(
+            tool_result(is_orphan ? "c" + std::to_string(below(6)) : open[index], std::string(below(120), 't')));
+        if (!is_orphan) open.erase(open.begin() + static_cast<std::ptrdiff_t>(index));
+      }
+    }
+  }
+  return {std::move(messages)};
+}
+
 ModelRef Random::model() {
   ModelRef model(text());
   if (chance()) return model;

@@ -101,6 +101,9 @@ class Random {
   Content content();
   Message message();
   Thread thread();
+  // A thread with calls and results as runs leave them, up to about 40 messages: several calls in a message, ids used
+  // again, results in any order, a user message before a result, calls that are still open, and some orphans.
+  Thread conversation();
   ModelRef model();
   Request request();
   Usage usage();

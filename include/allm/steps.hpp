@@ -1,0 +1,54 @@
+// Stock hooks for the option `prepare_step`: what the model sees of a long conversation. The stored thread keeps
+// everything. None of them separates a call from its result, and system messages stay.
+//
+//   options.prepare_step = allm::then(allm::drop_old_tool_results(50'000), allm::keep_last(40));
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "allm/engine.hpp"
+#include "allm/options.hpp"
+#include "allm/prepare_step.hpp"
+
+namespace allm {
+
+// The last `count` messages, and as many more as it takes to keep calls and results together. If they do not begin
+// with a user message, the last user message before them stays too, so that the model knows its task.
+PrepareStep keep_last(std::size_t count);
+
+// Replaces the content of tool messages by a short note, the oldest first, until all results together take at most
+// `bytes`. Results that the model has not seen yet (those after the last assistant message) stay.
+PrepareStep drop_old_tool_results(std::size_t bytes);
+
+// When a conversation is summarised: when the messages for the model take more than one of these.
+struct CompactWhen {
+  std::optional<std::size_t> over_bytes = std::nullopt;   // of text, arguments and results
+  std::optional<std::size_t> over_tokens = std::nullopt;  // estimated: four bytes are a token
+};
+
+struct CompactOptions {
+  // Messages at the end that stay as they are, at least: the model needs the details of what it is doing.
+  std::size_t keep_last = 8;
+  // What the summarising model is told.
+  std::string instructions =
+      "Summarise the conversation below for the assistant that will continue it. Keep the task, decisions, facts, "
+      "names, numbers and open questions. Leave out greetings and repetition. Answer with the summary alone.";
+  // How many summaries are remembered, so that a summary is asked for once and not in each step. The hook and its
+  // copies share them.
+  std::size_t remembered = 64;
+};
+
+// Replaces older messages by a summary that `engine`'s model writes. The summary is a model call under the run's stop
+// tokens and deadline; its usage counts in the run's usage and limits. Waiting for it blocks no thread. If it fails,
+// the step fails with its error.
+PrepareStep compact(CompactWhen when, Engine engine, CompactOptions options = {});
+
+// `first`, then `second` on what `first` gave. A setting of `second` replaces that of `first`.
+PrepareStep then(PrepareStep first, PrepareStep second);
+
+// Options for a model call that a hook makes itself: the stop tokens, the time that is left and the ids of the run.
+CallOptions call_options_for(const StepView& step);
+
+}  // namespace allm
