@@ -21,9 +21,9 @@ void check(const allm::Json& document, const allm::Json& instance, allm::SchemaO
     require(!schema.error().message().empty());
     return;
   }
-  const auto issues = schema->validate(instance);
-  require(issues.empty() == schema->accepts(instance));
-  for (const allm::SchemaIssue& issue : issues) require(!issue.message.empty());
+  const auto errors = schema->validate(instance);
+  require(errors.empty() == schema->accepts(instance));
+  for (const allm::SchemaError& error : errors) require(!error.message.empty());
 }
 
 }  // namespace

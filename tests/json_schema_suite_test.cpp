@@ -92,9 +92,9 @@ std::string first_failure(const Json& group, SchemaOptions::Dialect dialect) {
   if (!schema) return std::string(kNotCompiled) + schema.error().message();
   for (const Json& test : group.at("tests")) {
     const bool valid = test.at("valid").get<bool>();
-    const auto issues = schema->validate(test.at("data"));
+    const auto errors = schema->validate(test.at("data"));
     const std::string name = "'" + test.at("description").get<std::string>() + "' ";
-    if (issues.empty() != valid) return name + (valid ? "is rejected: " + issues.front().message : "is accepted");
+    if (errors.empty() != valid) return name + (valid ? "is rejected: " + errors.front().message : "is accepted");
     if (schema->accepts(test.at("data")) != valid) return name + "has another verdict from accepts()";
   }
   return {};

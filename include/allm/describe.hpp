@@ -224,7 +224,7 @@ concept DescribedEnum = std::is_enum_v<T> && requires {
 
 }  // namespace detail
 
-// A struct that says what its fields are.
+// A struct with a description of its fields.
 template <class T>
 concept Described =
     std::is_class_v<T> && std::default_initializable<T> && (detail::MemberDescribed<T> || detail::FreeDescribed<T>);
@@ -235,16 +235,16 @@ Json schema_of() {
   return detail::SchemaWriter().document(detail::struct_info<T>());
 }
 
-// The struct that the JSON object says. Fails with ValidationError `invalid_request` that holds all
-// problems with their paths; the message says each in words, for a model that is to do better
-// ("city: is required; days: must be an integer, got string"), and `metadata.issues` has them one by
-// one as {path, rule, message}. Of more than 16 problems the rest is counted.
+// Reads the struct from a JSON object. Fails with ValidationError `invalid_request`, which holds every error with its
+// path. The message describes each error so that a model can correct its call ("city: is required; days: must be an
+// integer, got string"), and `metadata.errors` lists them as {path, rule, message}. Errors beyond the sixteenth are
+// only counted.
 template <Described T>
 Result<T> arguments_from_json(const Json& json) {
   T value{};
   detail::ArgumentReader reader;
   detail::struct_info<T>().read(json, &value, reader);
-  if (reader.problems() > 0) return std::unexpected(reader.error());
+  if (reader.error_count() > 0) return std::unexpected(reader.error());
   return value;
 }
 

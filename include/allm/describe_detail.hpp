@@ -92,7 +92,7 @@ class SchemaWriter {
   std::string_view field_;  // the one being written
 };
 
-// Reads values and collects what is wrong with them.
+// Reads values and collects the errors in them.
 class ArgumentReader {
  public:
   bool read_bool(const Json& json);
@@ -112,8 +112,8 @@ class ArgumentReader {
   std::size_t depth() const;
 
   // `rule` is a schema keyword, `text` follows the path in a sentence.
-  void problem(std::string_view rule, std::string_view text);
-  std::size_t problems() const { return problems_; }
+  void add_error(std::string_view rule, std::string_view text);
+  std::size_t error_count() const { return error_count_; }
   Error error() const;
 
  private:
@@ -124,9 +124,9 @@ class ArgumentReader {
   void wrong_type(std::string_view wanted, const Json& json);
 
   std::vector<Step> path_;
-  std::size_t problems_ = 0;
+  std::size_t error_count_ = 0;
   std::vector<FieldError> errors_;
-  Json issues_ = null_json();  // an array once there are any
+  Json details_ = null_json();  // the same for `metadata.errors`: an array, null while there are none
   std::string message_;
 };
 

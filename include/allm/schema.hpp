@@ -5,13 +5,13 @@
 // `default` and descriptions are annotations and assert nothing; unknown keywords are ignored. Patterns are ECMA-262
 // regular expressions matched in linear time, hence without lookaround and backreferences.
 //
-// Messages are written for a model that is to repair its own call: "days: must be integer, got string".
+// Messages are written so that a model can correct its own call: "days: must be integer, got string".
 //
 //   auto schema = allm::Schema::compile(document);
 //   if (!schema) return std::unexpected(schema.error());
-//   for (const auto& issue : schema->validate(arguments)) tell_model(issue.message);
+//   for (const auto& error : schema->validate(arguments)) tell_model(error.message);
 //
-// A hostile schema or instance costs an issue or an error, never the process: nesting, work and the memory of patterns
+// A hostile schema or instance gives an error and never endangers the process: nesting, work and the memory of patterns
 // are limited, see SchemaOptions.
 #pragma once
 
@@ -30,8 +30,8 @@ namespace schema_detail {
 struct Program;
 }
 
-// One way in which an instance breaks its schema.
-struct SchemaIssue {
+// One rule of the schema that an instance breaks.
+struct SchemaError {
   // The value at fault. For a missing or an unexpected property, the object that lacks or holds it.
   Path instance_path;
   // The rule that was broken, as a JSON pointer into the schema document: "/properties/days/type". It names the place
@@ -43,7 +43,7 @@ struct SchemaIssue {
   // One line of English that starts with the path unless that is empty: "guest.name: must be string, got integer".
   std::string message;
 
-  bool operator==(const SchemaIssue&) const = default;
+  bool operator==(const SchemaError&) const = default;
 };
 
 struct SchemaOptions {
@@ -59,8 +59,8 @@ struct SchemaOptions {
   // Work for one validation, about one step for each schema applied and each item, member or eight bytes looked at.
   // The default is reached after some tenths of a second and admits instances of millions of values.
   std::size_t max_steps = 10'000'000;
-  // Issues that `validate` reports before it stops looking; zero counts as one.
-  std::size_t max_issues = 16;
+  // Errors that `validate` reports before it stops looking; zero counts as one.
+  std::size_t max_errors = 16;
   // Bytes that the compiled patterns of a schema may use together, and each of them once more to match.
   std::size_t max_pattern_memory = 8U << 20U;
 };
@@ -74,16 +74,16 @@ class Schema {
   // Compiles a document: an object or a boolean. The document may be discarded afterwards.
   // Fails with ValidationError `invalid_schema` when a keyword's value is malformed, a pattern cannot be compiled, a
   // reference cannot be resolved within the document, the dialect is not supported, or schemas refer to each other in a
-  // circle that no instance could leave. The error holds the path and reason of every problem found, up to 16; its
+  // circle that no instance could leave. The error holds the path and reason of every error found, up to 16; its
   // message says what is wrong with the first and where.
   static Result<Schema> compile(const Json& document, const SchemaOptions& options = {});
 
-  // Everything that is wrong with the instance, up to `max_issues`; empty when it is valid. A valid instance of
+  // Everything that is wrong with the instance, up to `max_errors`; empty when it is valid. A valid instance of
   // ordinary size costs no allocation, save for `propertyNames`. An instance that exceeds `max_depth` or `max_steps` is
-  // not valid; the last issue says so.
-  std::vector<SchemaIssue> validate(const Json& instance) const;
+  // not valid; the last error says so.
+  std::vector<SchemaError> validate(const Json& instance) const;
 
-  // Whether `validate` would return nothing; stops at the first issue and writes no messages.
+  // Whether `validate` would return nothing; stops at the first error and writes no messages.
   bool accepts(const Json& instance) const;
 
  private:

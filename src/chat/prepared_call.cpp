@@ -58,10 +58,10 @@ PreparedCall::PreparedCall(const Run& run, Request request) : run_(run) {
   const CallOptions& options = run.options;
   const ParamDefaults& params = *run.engine.impl().params;
 
-  issues_ = params.issues;
-  if (options.temperature || request.temperature) issues_.bad_temperature = false;
-  if (options.max_tokens || request.max_tokens) issues_.bad_max_tokens = false;
-  if (options.prompt_cache || request.prompt_cache) issues_.bad_prompt_cache = false;
+  wrong_types_ = params.wrong_types;
+  if (options.temperature || request.temperature) wrong_types_.bad_temperature = false;
+  if (options.max_tokens || request.max_tokens) wrong_types_.bad_max_tokens = false;
+  if (options.prompt_cache || request.prompt_cache) wrong_types_.bad_prompt_cache = false;
   prefer(request.temperature, options.temperature, params.options.temperature);
   prefer(request.max_tokens, options.max_tokens, params.options.max_tokens);
   if (run.ask_for_format) prefer(request.response_format, options.response_format, params.options.response_format);
@@ -101,7 +101,7 @@ Status PreparedCall::check(std::size_t checked_messages) const {
     return std::unexpected(Error(EngineError{.reason = EngineError::Reason::missing_adapter},
                                  "the engine has no adapter: set EngineOptions::adapter to reach a model"));
   }
-  if (Status valid = check_request(call_.request, checked_messages, issues_); !valid) return valid;
+  if (Status valid = check_request(call_.request, checked_messages, wrong_types_); !valid) return valid;
   if (Status valid = check_schemas(); !valid) return valid;
   return check_capabilities();
 }

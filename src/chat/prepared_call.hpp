@@ -32,7 +32,7 @@ class PreparedCall {
 
   const Run& run_;
   AdapterCall call_;
-  RequestIssues issues_;
+  WrongTypes wrong_types_;
   const ModelRef* known_model_ = nullptr;  // of the catalogue
 };
 

@@ -141,8 +141,8 @@ bool is_schema_format(const ResponseFormat& format) {
 // NaN compares false.
 bool is_temperature(double value) { return value >= 0.0 && value <= 2.0; }
 
-void check_settings(const Request& request, const RequestIssues& issues, Errors& errors) {
-  const auto& [bad_temperature, bad_max_tokens, bad_response_format, bad_prompt_cache] = issues;
+void check_settings(const Request& request, const WrongTypes& wrong, Errors& errors) {
+  const auto& [bad_temperature, bad_max_tokens, bad_response_format, bad_prompt_cache] = wrong;
   if (bad_temperature || (request.temperature.has_value() && !is_temperature(*request.temperature))) {
     errors.push_back({{"temperature"}, "out_of_range"});
   }
@@ -179,7 +179,7 @@ void check_messages(const MessageList& messages, std::size_t from, Errors& error
   check_messages(messages, from, {"messages"}, errors);
 }
 
-Status check_request(const Request& request, std::size_t messages_from, const RequestIssues& issues) {
+Status check_request(const Request& request, std::size_t messages_from, const WrongTypes& wrong) {
   Errors errors;
   if (request.messages.empty()) errors.push_back({{"messages"}, "empty"});
   check_messages(request.messages, messages_from, errors);
@@ -192,7 +192,7 @@ Status check_request(const Request& request, std::size_t messages_from, const Re
     errors.push_back({{"tools"}, "duplicate_name"});
     details.duplicate_name = duplicate->name;
   }
-  check_settings(request, issues, errors);
+  check_settings(request, wrong, errors);
   return status(Reason::invalid_request, std::move(errors), details);
 }
 

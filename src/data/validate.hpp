@@ -17,15 +17,15 @@ void check_messages(const MessageList& messages, std::size_t from, std::vector<F
 
 // Values of untyped origin (an engine's params) that could not be put into a Request because they
 // have the wrong type.
-struct RequestIssues {
+struct WrongTypes {
   bool bad_temperature = false;
   bool bad_max_tokens = false;
   bool bad_response_format = false;
   bool bad_prompt_cache = false;
 };
 
-// validate(Request), looking only at the messages from index `messages_from` on, and with `issues`
+// validate(Request), looking only at the messages from index `messages_from` on, and with `wrong`
 // reported in their places.
-Status check_request(const Request& request, std::size_t messages_from, const RequestIssues& issues);
+Status check_request(const Request& request, std::size_t messages_from, const WrongTypes& wrong);
 
 }  // namespace allm

@@ -208,11 +208,11 @@ TEST(ValidateRequestTest, AnEmptyConversationComesFirst) {
   EXPECT_EQ(check(Request{.temperature = 9.0}), (Errors{{{"messages"}, "empty"}, {{"temperature"}, "out_of_range"}}));
 }
 
-TEST(ValidateRequestTest, IssuesOfUntypedValuesTakeTheirPlaces) {
+TEST(ValidateRequestTest, ErrorsOfUntypedValuesTakeTheirPlaces) {
   const Request request = {.messages = {kNoCallId, user("hi")}, .structured_finalize = true};
-  const RequestIssues issues = {
+  const WrongTypes wrong = {
       .bad_temperature = true, .bad_max_tokens = true, .bad_response_format = true, .bad_prompt_cache = true};
-  EXPECT_EQ(errors_of(check_request(request, 1, issues), ValidationError::Reason::invalid_request),
+  EXPECT_EQ(errors_of(check_request(request, 1, wrong), ValidationError::Reason::invalid_request),
             (Errors{{{"temperature"}, "out_of_range"},
                     {{"max_tokens"}, "must_be_positive"},
                     {{"response_format"}, "invalid_shape"},

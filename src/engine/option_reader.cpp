@@ -108,19 +108,19 @@ bool read_prompt_cache(const Json& value, CallOptions& options) {
 }
 
 // Values that travel in the request: what is wrong with them is the request's error.
-bool read_request_option(std::string_view name, const Json& value, CallOptions& options, RequestIssues& issues) {
+bool read_request_option(std::string_view name, const Json& value, CallOptions& options, WrongTypes& wrong) {
   if (name == "temperature") {
-    issues.bad_temperature = !value.is_number();
+    wrong.bad_temperature = !value.is_number();
     if (value.is_number()) options.temperature = value.get<double>();
   } else if (name == "max_tokens") {
-    issues.bad_max_tokens = !value.is_number_integer();
+    wrong.bad_max_tokens = !value.is_number_integer();
     if (value.is_number_integer()) options.max_tokens = value.get<std::int64_t>();
   } else if (name == "response_format") {
     options.response_format = ResponseFormat::from_json(value);
   } else if (name == "tool_choice") {
     options.tool_choice = ToolChoice::from_json(value);
   } else if (name == "prompt_cache") {
-    issues.bad_prompt_cache = !read_prompt_cache(value, options);
+    wrong.bad_prompt_cache = !read_prompt_cache(value, options);
   } else {
     return false;
   }
@@ -134,7 +134,7 @@ bool is_filter(std::string_view name) {
 
 }  // namespace
 
-OptionRead read_option(std::string_view name, const Json& value, CallOptions& options, RequestIssues& issues,
+OptionRead read_option(std::string_view name, const Json& value, CallOptions& options, WrongTypes& wrong,
                        std::string& problem) {
   static const Json kNothing = nullptr;
   CallOptions scratch;
@@ -176,10 +176,10 @@ OptionRead read_option(std::string_view name, const Json& value, CallOptions& op
     return taken(value.is_string());
   }
   if (value.is_null()) {
-    RequestIssues unused;
+    WrongTypes unused;
     return read_request_option(name, kNothing, scratch, unused) ? OptionRead::taken : OptionRead::unknown;
   }
-  return read_request_option(name, value, options, issues) ? OptionRead::taken : OptionRead::unknown;
+  return read_request_option(name, value, options, wrong) ? OptionRead::taken : OptionRead::unknown;
 }
 
 ParamDefaults read_params(const Json& params) {
@@ -192,7 +192,7 @@ ParamDefaults read_params(const Json& params) {
   for (const auto& [name, value] : params.items()) {
     std::string problem;
     const OptionRead read =
-        is_filter(name) ? OptionRead::taken : read_option(name, value, defaults.options, defaults.issues, problem);
+        is_filter(name) ? OptionRead::taken : read_option(name, value, defaults.options, defaults.wrong_types, problem);
     if (read == OptionRead::unknown) defaults.provider[name] = value;
     if (read == OptionRead::invalid) {
       if (defaults.problem.empty()) defaults.problem = name + " " + problem;
@@ -215,25 +215,25 @@ Result<CallOptions> call_options_from_json(const Json& json) {
   if (json.is_null()) return CallOptions{};
   if (!json.is_object()) return reject({{{}, "invalid_type"}}, "options must be an object");
   CallOptions options;
-  RequestIssues issues;
+  WrongTypes wrong;
   std::vector<FieldError> errors;
   std::string problems;
   for (const auto& [name, value] : json.items()) {
     std::string problem;
-    const OptionRead read = read_option(name, value, options, issues, problem);
+    const OptionRead read = read_option(name, value, options, wrong, problem);
     if (read == OptionRead::taken) continue;
     if (read == OptionRead::unknown) problem = "is not an option";
     errors.push_back({{name}, read == OptionRead::unknown ? "unknown_option" : "invalid_value"});
     problems += (problems.empty() ? "" : "; ") + name + " " + problem;
   }
-  const auto reject_issue = [&](bool bad, const char* name, const char* problem) {
+  const auto reject_wrong = [&](bool bad, const char* name, const char* problem) {
     if (!bad) return;
     errors.push_back({{std::string(name)}, "invalid_value"});
     problems += (problems.empty() ? "" : "; ") + std::string(name) + " " + problem;
   };
-  reject_issue(issues.bad_temperature, "temperature", "must be a number");
-  reject_issue(issues.bad_max_tokens, "max_tokens", "must be an integer");
-  reject_issue(issues.bad_prompt_cache, "prompt_cache", "must be true or {key, retention}");
+  reject_wrong(wrong.bad_temperature, "temperature", "must be a number");
+  reject_wrong(wrong.bad_max_tokens, "max_tokens", "must be an integer");
+  reject_wrong(wrong.bad_prompt_cache, "prompt_cache", "must be true or {key, retention}");
   if (!errors.empty()) return reject(std::move(errors), problems);
   return options;
 }

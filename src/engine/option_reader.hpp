@@ -16,14 +16,14 @@ enum class OptionRead : std::uint8_t {
 };
 
 // Stores the option `name` in `options`. A null value is the same as none. Values that belong to a
-// request and have the wrong type are noted in `issues`, for request validation to report.
-OptionRead read_option(std::string_view name, const Json& value, CallOptions& options, RequestIssues& issues,
+// request and have the wrong type are noted in `wrong`, for request validation to report.
+OptionRead read_option(std::string_view name, const Json& value, CallOptions& options, WrongTypes& wrong,
                        std::string& problem);
 
 // An engine's params, taken apart once.
 struct ParamDefaults {
   CallOptions options;
-  RequestIssues issues;
+  WrongTypes wrong_types;
   Json provider = Json::object();  // what goes to the provider
   std::vector<FieldError> errors;  // params with values they cannot have
   std::string problem;             // the first of them in words

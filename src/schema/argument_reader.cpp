@@ -11,7 +11,7 @@ namespace allm::detail {
 
 namespace {
 
-constexpr std::size_t kMaxProblems = 16;
+constexpr std::size_t kMaxErrors = 16;
 constexpr std::size_t kMaxValueBytes = 80;
 
 std::string_view type_of(const Json& json) {
@@ -19,7 +19,7 @@ std::string_view type_of(const Json& json) {
   return json.type_name();
 }
 
-// "minLength" as the words of our own reasons are written: "min_length".
+// "minLength" → "min_length", the form of our own reasons.
 std::string snake_case(std::string_view keyword) {
   std::string word;
   for (const char c : keyword) {
@@ -72,7 +72,7 @@ std::optional<std::uint64_t> unsigned_of(const Json& json) {
   return integer_of<std::uint64_t>(json.get<double>());
 }
 
-// The rule that a number breaks which is no integer within limits.
+// The rule that a number breaks when it is not an integer within the limits.
 std::string_view broken_rule(const Json& json) {
   const auto value = json.get<double>();
   if (std::trunc(value) != value) return "type";  // NaN as well
@@ -86,9 +86,9 @@ void ArgumentReader::push(std::size_t index) { path_.push_back({nullptr, index})
 void ArgumentReader::pop() { path_.pop_back(); }
 std::size_t ArgumentReader::depth() const { return path_.size(); }
 
-void ArgumentReader::problem(std::string_view rule, std::string_view text) {
-  ++problems_;
-  if (problems_ > kMaxProblems) return;
+void ArgumentReader::add_error(std::string_view rule, std::string_view text) {
+  ++error_count_;
+  if (error_count_ > kMaxErrors) return;
   Path path;
   for (const Step& step : path_) {
     if (step.name != nullptr) {
@@ -100,19 +100,19 @@ void ArgumentReader::problem(std::string_view rule, std::string_view text) {
   const std::string where = to_string(path);
   const std::string message = where.empty() ? std::string(text) : fmt::format("{}: {}", where, text);
   message_ += (message_.empty() ? "" : "; ") + message;
-  issues_.push_back({{"path", where}, {"rule", rule}, {"message", message}});
+  details_.push_back({{"path", where}, {"rule", rule}, {"message", message}});
   errors_.push_back({std::move(path), snake_case(rule)});
 }
 
 Error ArgumentReader::error() const {
   std::string message = message_;
-  if (problems_ > kMaxProblems) message += fmt::format("; and {} more", problems_ - kMaxProblems);
+  if (error_count_ > kMaxErrors) message += fmt::format("; and {} more", error_count_ - kMaxErrors);
   return Error(ValidationError{ValidationError::Reason::invalid_request, errors_}, std::move(message),
-               {{"issues", issues_}});
+               {{"errors", details_}});
 }
 
 void ArgumentReader::wrong_type(std::string_view wanted, const Json& json) {
-  problem("type", fmt::format("must be {}, got {}", wanted, type_of(json)));
+  add_error("type", fmt::format("must be {}, got {}", wanted, type_of(json)));
 }
 
 bool ArgumentReader::read_bool(const Json& json) {
@@ -128,7 +128,7 @@ std::int64_t ArgumentReader::read_signed(const Json& json, std::int64_t minimum,
   }
   const std::optional<std::int64_t> value = signed_of(json);
   if (value.has_value() && *value >= minimum && *value <= maximum) return *value;
-  problem(broken_rule(json), fmt::format("must be an integer from {} to {}, got {}", minimum, maximum, shown(json)));
+  add_error(broken_rule(json), fmt::format("must be an integer from {} to {}, got {}", minimum, maximum, shown(json)));
   return 0;
 }
 
@@ -139,7 +139,7 @@ std::uint64_t ArgumentReader::read_unsigned(const Json& json, std::uint64_t maxi
   }
   const std::optional<std::uint64_t> value = unsigned_of(json);
   if (value.has_value() && *value <= maximum) return *value;
-  problem(broken_rule(json), fmt::format("must be an integer from 0 to {}, got {}", maximum, shown(json)));
+  add_error(broken_rule(json), fmt::format("must be an integer from 0 to {}, got {}", maximum, shown(json)));
   return 0;
 }
 
@@ -150,9 +150,9 @@ double ArgumentReader::read_double(const Json& json, double maximum) {
   }
   const auto value = json.get<double>();
   if (std::abs(value) <= maximum) return value;
-  // JSON has no word for NaN and infinities; a Json that a program made may hold them all the same.
-  problem(value < 0 ? "minimum" : "maximum",
-          fmt::format("must be a number from {} to {}, got {}", -maximum, maximum, value));
+  // JSON text cannot hold NaN and infinities, but a Json value made by a program can.
+  add_error(value < 0 ? "minimum" : "maximum",
+            fmt::format("must be a number from {} to {}, got {}", -maximum, maximum, value));
   return 0;
 }
 
@@ -169,7 +169,7 @@ std::int64_t ArgumentReader::read_enum(const Json& json, const std::vector<EnumE
   }
   std::string names;
   for (const EnumEntry& entry : entries) names += (names.empty() ? "" : ", ") + shown(entry.name);
-  problem("enum", fmt::format("must be one of {}, got {}", names, shown(json)));
+  add_error("enum", fmt::format("must be one of {}, got {}", names, shown(json)));
   return entries.empty() ? 0 : entries.front().value;
 }
 

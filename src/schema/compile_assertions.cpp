@@ -32,7 +32,7 @@ TypeSet type_named(const Json& name) {
 void Compiler::wrong(const Entry& entry, std::string_view reason, const std::string& message, const Path& below) {
   Path path = {std::string(entry.info.name)};
   path.insert(path.end(), below.begin(), below.end());
-  problems_.add(entry.node, std::move(path), reason, message);
+  errors_.add(entry.node, std::move(path), reason, message);
 }
 
 void Compiler::wrong_type(const Entry& entry, std::string_view expected, const Json& value, const Path& below) {
@@ -114,19 +114,19 @@ const Json::object_t* Compiler::object(const Entry& entry) {
 std::shared_ptr<const Pattern> Compiler::pattern(const Entry& entry, const std::string& source, const Path& below) {
   const std::size_t max_memory = program_.options.max_pattern_memory;
   auto& known = patterns_[source];
-  // Large patterns take long to compile, so one that is too large is the last one tried.
+  // A large pattern takes long to compile, so no further pattern is compiled once the limit is exceeded.
   if (known != nullptr || pattern_memory_ > max_memory) return known;
-  std::string problem;
+  std::string error;
   if (auto compiled = Pattern::compile(source, max_memory)) {
     known = std::make_shared<const Pattern>(*std::move(compiled));
     pattern_memory_ += known->memory();
-    if (pattern_memory_ > max_memory) problem = "the patterns of this schema are too large together";
+    if (pattern_memory_ > max_memory) error = "the patterns of this schema are too large together";
   } else {
-    problem = compiled.error().message;
+    error = compiled.error().message;
     if (compiled.error().out_of_memory) pattern_memory_ = max_memory + 1;
   }
-  if (!problem.empty()) {
-    wrong(entry, "unsupported_pattern", "cannot use the pattern " + in_quotes(source) + ": " + problem, below);
+  if (!error.empty()) {
+    wrong(entry, "unsupported_pattern", "cannot use the pattern " + in_quotes(source) + ": " + error, below);
   }
   return known;
 }

@@ -13,13 +13,13 @@ bool has_rules(const Node& node) {
          node.object || node.applicators || node.unevaluated_items != nullptr || node.unevaluated_properties != nullptr;
 }
 
-void report_loop(const std::vector<const Node*>& loop, Problems& problems) {
+void report_loop(const std::vector<const Node*>& loop, CompileErrors& errors) {
   constexpr std::size_t kShown = 8;
   std::string circle;
   for (std::size_t i = 0; i < std::min(loop.size(), kShown); ++i) circle += "#" + pointer_of(*loop[i]) + " -> ";
   if (loop.size() > kShown) circle += "... -> ";
-  problems.add(*loop.front(), {}, "reference_loop",
-               "applies itself to the same value without end: " + circle + "#" + pointer_of(*loop.front()));
+  errors.add(*loop.front(), {}, "reference_loop",
+             "applies itself to the same value without end: " + circle + "#" + pointer_of(*loop.front()));
 }
 
 }  // namespace
@@ -38,10 +38,10 @@ std::optional<Dialect> dialect_of(std::string_view schema_uri) {
 Result<std::shared_ptr<const Program>> compile_program(const Json& document, const SchemaOptions& options) {
   auto program = std::make_shared<Program>();
   program->options = options;
-  Problems problems;
+  CompileErrors errors;
   const auto failed = [&](const Path& path, std::string_view reason, const std::string& message) {
-    problems.add(Node{}, path, reason, message);
-    return std::unexpected(problems.to_error());
+    errors.add(Node{}, path, reason, message);
+    return std::unexpected(errors.to_error());
   };
   if (!document.is_object() && !document.is_boolean()) {
     return failed({}, "invalid_type", std::string("must be an object or a boolean, got ") + document.type_name());
@@ -65,18 +65,18 @@ Result<std::shared_ptr<const Program>> compile_program(const Json& document, con
       dialect = *named;
     }
   }
-  Document source(document, dialect, *program, problems);
-  Compiler(source, dialect, *program, problems).run();
-  if (!problems.empty()) return std::unexpected(problems.to_error());
+  Document source(document, dialect, *program, errors);
+  Compiler(source, dialect, *program, errors).run();
+  if (!errors.empty()) return std::unexpected(errors.to_error());
   if (const auto loop = find_loop(*program); !loop.empty()) {
-    report_loop(loop, problems);
-    return std::unexpected(problems.to_error());
+    report_loop(loop, errors);
+    return std::unexpected(errors.to_error());
   }
   return program;
 }
 
-Compiler::Compiler(Document& document, Dialect dialect, Program& program, Problems& problems)
-    : document_(document), dialect_(dialect), program_(program), problems_(problems) {}
+Compiler::Compiler(Document& document, Dialect dialect, Program& program, CompileErrors& errors)
+    : document_(document), dialect_(dialect), program_(program), errors_(errors) {}
 
 void Compiler::run() {
   for (std::size_t i = 0; i < document_.sources().size(); ++i) {

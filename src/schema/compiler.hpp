@@ -9,9 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "schema/compile_errors.hpp"
 #include "schema/document.hpp"
 #include "schema/node.hpp"
-#include "schema/problems.hpp"
 
 namespace allm::schema_detail {
 
@@ -20,7 +20,7 @@ Result<std::shared_ptr<const Program>> compile_program(const Json& document, con
 // Fills the nodes of a document. Borrows its arguments; used once.
 class Compiler {
  public:
-  Compiler(Document& document, Dialect dialect, Program& program, Problems& problems);
+  Compiler(Document& document, Dialect dialect, Program& program, CompileErrors& errors);
 
   void run();
 
@@ -65,7 +65,7 @@ class Compiler {
   Document& document_;
   Dialect dialect_;
   Program& program_;
-  Problems& problems_;
+  CompileErrors& errors_;
   std::unordered_map<std::string, std::shared_ptr<const Pattern>> patterns_;  // by source
   std::size_t pattern_memory_ = 0;
 };
@@ -77,7 +77,7 @@ Rules& made(std::unique_ptr<Rules>& rules) {
   return *rules;
 }
 
-// The dialect that a `$schema` names, or nothing if it is none that is supported.
+// The dialect that `$schema` names; nullopt if it is not supported.
 std::optional<Dialect> dialect_of(std::string_view schema_uri);
 
 }  // namespace allm::schema_detail

@@ -81,22 +81,22 @@ void StructInfo::read(const Json& json, void* owner, ArgumentReader& reader) con
   const Json::object_t* members = reader.read_object(json);
   if (members == nullptr) return;
   if (reader.depth() >= kMaxDepth) {
-    return reader.problem("too_deep", fmt::format("is nested more than {} levels deep", kMaxDepth));
+    return reader.add_error("too_deep", fmt::format("is nested more than {} levels deep", kMaxDepth));
   }
   for (const Field& field : fields_) {
     const auto member = members->find(field.info.name);
     reader.push(field.info.name);
     if (member == members->end()) {
       if (field.info.has_default) field.info.access->assign_default(owner);
-      if (field.required()) reader.problem("required", "is required");
+      if (field.required()) reader.add_error("required", "is required");
     } else {
-      const std::size_t before = reader.problems();
+      const std::size_t before = reader.error_count();
       field.info.access->read(member->second, owner, reader);
       const bool absent = field.info.optional && member->second.is_null();
-      if (reader.problems() == before && !absent) {
-        if (!field.rules_error.empty()) reader.problem("invalid_schema", "cannot be checked: " + field.rules_error);
-        for (const SchemaIssue& issue : field.rules.validate(member->second)) {
-          reader.problem(issue.keyword, issue.message);
+      if (reader.error_count() == before && !absent) {
+        if (!field.rules_error.empty()) reader.add_error("invalid_schema", "cannot be checked: " + field.rules_error);
+        for (const SchemaError& error : field.rules.validate(member->second)) {
+          reader.add_error(error.keyword, error.message);
         }
       }
     }
@@ -105,8 +105,8 @@ void StructInfo::read(const Json& json, void* owner, ArgumentReader& reader) con
   for (const auto& [name, member] : *members) {
     if (find(name) != nullptr) continue;
     reader.push(name);
-    reader.problem("additionalProperties", fields_.empty() ? "is not known; there are no arguments"
-                                                           : "is not known; known are " + names_of(fields_));
+    reader.add_error("additionalProperties", fields_.empty() ? "is not known; there are no arguments"
+                                                             : "is not known; known are " + names_of(fields_));
     reader.pop();
   }
 }

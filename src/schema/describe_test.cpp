@@ -266,7 +266,7 @@ TEST(Describe, OptionalWithADefaultTellsNullFromLeftOut) {
   EXPECT_EQ(arguments_from_json<Everything>(json)->three_or_none, 3);
 }
 
-TEST(Describe, ReportsEveryProblemWithItsPath) {
+TEST(Describe, ReportsEveryErrorWithItsPath) {
   const Json json = Json::parse(R"({"days": 40, "unit": "kelvin", "tags": ["a", 2], "wether": 1})");
   const Complaint all = complaint<WeatherArgs>(json);
   EXPECT_EQ(all.errors,
@@ -382,7 +382,7 @@ TEST(Describe, PatternThatIsNoExpressionIsReportedNotIgnored) {
   EXPECT_FALSE(Schema::compile(schema_of<Rules>()).has_value());
 }
 
-TEST(Describe, ManyProblemsAreCounted) {
+TEST(Describe, ErrorsBeyondTheSixteenthAreOnlyCounted) {
   Json json = json_of(Everything());
   json["grid"] = Json::array({Json::array()});
   for (int i = 0; i < 1000; ++i) json["grid"][0].push_back("x");

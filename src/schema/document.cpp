@@ -41,8 +41,8 @@ std::optional<std::size_t> array_index(const std::string& token) {
 
 }  // namespace
 
-Document::Document(const Json& root, Dialect dialect, Program& program, Problems& problems)
-    : dialect_(dialect), program_(program), problems_(problems) {
+Document::Document(const Json& root, Dialect dialect, Program& program, CompileErrors& errors)
+    : dialect_(dialect), program_(program), errors_(errors) {
   index(root, nullptr, {}, nullptr);
 }
 
@@ -104,13 +104,13 @@ Resource* Document::identify(const Json& text, Node& node, Resource* resource) {
     const std::string fragment(split_fragment(uri).fragment);
     uri.resize(split_fragment(uri).resource.size());
     if (uri.size() > kMaxUri) {
-      problems_.add(node, {"$id"}, "invalid_id", "the URI is too long");
+      errors_.add(node, {"$id"}, "invalid_id", "the URI is too long");
       uri.clear();
     }
     if (resource == nullptr || uri != resource->uri) resource = add_resource(std::move(uri), text, node);
     if (!fragment.empty() && dialect_ == Dialect::draft7) add_anchor(fragment, "$id", node, *resource);
     if (!fragment.empty() && dialect_ != Dialect::draft7) {
-      problems_.add(node, {"$id"}, "invalid_id", "must not have a fragment; use $anchor");
+      errors_.add(node, {"$id"}, "invalid_id", "must not have a fragment; use $anchor");
     }
   }
   if (text.is_object() && dialect_ != Dialect::draft7) {
@@ -125,7 +125,7 @@ Resource* Document::add_resource(std::string uri, const Json& text, Node& node) 
   resource.uri = uri;
   const auto [place, added] =
       places_.try_emplace(std::move(uri), Place{.resource = &resource, .root = {.text = &text, .node = &node}});
-  if (!added) problems_.add(node, {"$id"}, "duplicate_id", "'" + place->first + "' identifies another schema already");
+  if (!added) errors_.add(node, {"$id"}, "duplicate_id", "'" + place->first + "' identifies another schema already");
   return &resource;
 }
 
@@ -135,23 +135,23 @@ void Document::read_anchor(const Json& text, std::string_view keyword, Node& nod
   if (const auto* name = found->get_ptr<const std::string*>()) {
     add_anchor(*name, keyword, node, resource);
   } else {
-    problems_.add(node, {std::string(keyword)}, "invalid_type", "must be a string");
+    errors_.add(node, {std::string(keyword)}, "invalid_type", "must be a string");
   }
 }
 
 void Document::add_anchor(std::string_view name, std::string_view keyword, Node& node, Resource& resource) {
   const auto [anchor, added] = resource.anchors.try_emplace(std::string(name), &node);
   if (!added && anchor->second != &node) {
-    problems_.add(node, {std::string(keyword)}, "duplicate_anchor",
-                  "'" + anchor->first + "' names another schema already");
+    errors_.add(node, {std::string(keyword)}, "duplicate_anchor",
+                "'" + anchor->first + "' names another schema already");
   }
   if (keyword == "$dynamicAnchor") resource.dynamic_anchors.try_emplace(std::string(name), &node);
 }
 
 const Node* Document::resolve(const Node& from, std::string_view keyword, std::string_view reference) {
   const auto unresolved = [&](const std::string& why) {
-    problems_.add(from, {std::string(keyword)}, "unresolved_reference",
-                  "cannot resolve '" + std::string(reference.substr(0, 200)) + "': " + why);
+    errors_.add(from, {std::string(keyword)}, "unresolved_reference",
+                "cannot resolve '" + std::string(reference.substr(0, 200)) + "': " + why);
     return nullptr;
   };
   if (reference.size() > kMaxUri) return unresolved("it is too long");

@@ -1,5 +1,5 @@
-// A schema document while it is being compiled: where its subschemas, resources and anchors are, and what a reference
-// leads to.
+// A schema document while it is being compiled: the places of its subschemas, resources and anchors, and the targets of
+// its references.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "schema/compile_errors.hpp"
 #include "schema/keywords.hpp"
 #include "schema/node.hpp"
-#include "schema/problems.hpp"
 
 namespace allm::schema_detail {
 
@@ -24,15 +24,15 @@ class Document {
 
   // Makes a node in `program` for every subschema that stands in the place of one. The document's depth must have been
   // checked.
-  Document(const Json& root, Dialect dialect, Program& program, Problems& problems);
+  Document(const Json& root, Dialect dialect, Program& program, CompileErrors& errors);
 
-  // Grows when a reference leads to a place that only the reference makes a schema.
+  // Grows when a reference points to a value that is a schema only because of that reference.
   const std::vector<Source>& sources() const { return sources_; }
 
   // The node of a value in this document, or null if it is not known to be a schema.
   const Node* node_of(const Json& text) const;
 
-  // What `reference`, the value of `keyword` in `from`, leads to. Null, with a problem added, if it leads nowhere.
+  // The target of `reference`, the value of `keyword` in `from`. Null, with an error added, if it has no target.
   const Node* resolve(const Node& from, std::string_view keyword, std::string_view reference);
 
  private:
@@ -54,7 +54,7 @@ class Document {
 
   Dialect dialect_;
   Program& program_;
-  Problems& problems_;
+  CompileErrors& errors_;
   std::vector<Source> sources_;
   std::unordered_map<const Json*, Node*> nodes_;
   std::unordered_map<std::string, Place> places_;  // by URI

@@ -43,11 +43,11 @@ class Translator {
   explicit Translator(std::string_view pattern) : in_(pattern) {}
 
   std::expected<std::string, std::string> run() {
-    while (at_ < in_.size() && problem_.empty()) {
+    while (at_ < in_.size() && error_.empty()) {
       step();
       if (out_.size() > kMaxOutput) refuse("it is too large");
     }
-    if (!problem_.empty()) return std::unexpected(problem_);
+    if (!error_.empty()) return std::unexpected(error_);
     return std::move(out_);
   }
 
@@ -89,7 +89,7 @@ class Translator {
   }
 
   void refuse(std::string why) {
-    if (problem_.empty()) problem_ = std::move(why);
+    if (error_.empty()) error_ = std::move(why);
   }
 
   void atom(const std::string& text) {
@@ -312,7 +312,7 @@ class Translator {
     const bool negated = accept("[^");
     if (!negated) ++at_;
     std::string body;
-    while (problem_.empty() && at_ < in_.size() && in_[at_] != ']') {
+    while (error_.empty() && at_ < in_.size() && in_[at_] != ']') {
       const Piece first = class_element();
       body += first.text;
       if (at_ + 1 >= in_.size() || in_[at_] != '-' || in_[at_ + 1] == ']') continue;
@@ -332,7 +332,7 @@ class Translator {
   std::string out_;
   std::size_t atom_ = kNone;         // where the text that a quantifier would repeat starts in out_
   std::vector<std::size_t> groups_;  // where the open groups start in out_
-  std::string problem_;
+  std::string error_;
 };
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 namespace allm::schema_detail {
 
-// The RE2 pattern, or a sentence that says what is wrong with this one. Remaining mistakes of syntax are RE2's to find.
+// The RE2 pattern, or an error message. RE2 finds the remaining syntax errors.
 std::expected<std::string, std::string> ecma_to_re2(std::string_view pattern);
 
 }  // namespace allm::schema_detail

@@ -54,14 +54,14 @@ bool Evaluator::check_condition(const Applicators& rules, const Json& instance, 
 bool Evaluator::check_alternatives(const Node& node, const Json& instance, Evaluated out, bool exactly_one) {
   const auto& schemas = exactly_one ? node.applicators->one_of : node.applicators->any_of;
   const std::string_view keyword = exactly_one ? "oneOf" : "anyOf";
-  std::vector<std::vector<SchemaIssue>> issues(collecting() ? schemas.size() : 0);
+  std::vector<std::vector<SchemaError>> errors(collecting() ? schemas.size() : 0);
   std::optional<std::size_t> match;
   for (std::size_t i = 0; i < schemas.size(); ++i) {
     if (out != nullptr && !spend(instance.size() / 8)) return false;
     BitSet seen(out == nullptr ? 0 : instance.size());
     const Evaluated noted = out == nullptr ? nullptr : &seen;
     const bool valid =
-        collecting() ? check_apart(*schemas[i], instance, noted, issues[i]) : check(*schemas[i], instance, noted);
+        collecting() ? check_apart(*schemas[i], instance, noted, errors[i]) : check(*schemas[i], instance, noted);
     if (!valid) continue;
     if (match && exactly_one) {
       return fail(node, keyword, [&] {
@@ -71,11 +71,11 @@ bool Evaluator::check_alternatives(const Node& node, const Json& instance, Evalu
     }
     match = i;
     if (out != nullptr) out->insert_from(seen);
-    // Without anybody asking for what was evaluated, one match settles `anyOf`.
+    // One match decides `anyOf` when the evaluated items or members are not needed.
     if (out == nullptr && !exactly_one) return true;
   }
   if (match || exhausted_) return match && !exhausted_;
-  if (collecting()) explain_alternatives(node, keyword, std::move(issues));
+  if (collecting()) explain_alternatives(node, keyword, std::move(errors));
   return false;
 }
 

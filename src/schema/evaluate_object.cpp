@@ -68,11 +68,11 @@ bool Evaluator::check_undeclared(const Node& node, const Node& schema, const Jso
 bool Evaluator::check_name(const Node& node, const std::string& name) {
   const Json text(name);
   if (!collecting()) return check(*node.object->names, text, nullptr);
-  std::vector<SchemaIssue> issues;
-  if (check_apart(*node.object->names, text, nullptr, issues)) return true;
+  std::vector<SchemaError> errors;
+  if (check_apart(*node.object->names, text, nullptr, errors)) return true;
   return fail(node, "propertyNames", [&] {
     return "property name " + in_quotes(name) + " is not allowed" +
-           (issues.empty() ? std::string() : ": " + issues.front().message);
+           (errors.empty() ? std::string() : ": " + errors.front().message);
   });
 }
 

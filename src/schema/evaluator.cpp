@@ -6,14 +6,14 @@
 
 namespace allm::schema_detail {
 
-Evaluator::Evaluator(const Program& program, std::vector<SchemaIssue>* issues)
+Evaluator::Evaluator(const Program& program, std::vector<SchemaError>* errors)
     : program_(program),
-      issues_(issues),
-      max_issues_(std::max<std::size_t>(program.options.max_issues, 1)),
+      errors_(errors),
+      max_errors_(std::max<std::size_t>(program.options.max_errors, 1)),
       steps_left_(program.options.max_steps) {}
 
 bool Evaluator::run(const Json& instance) {
-  // What `not` and `if` make of a check that was cut short does not count.
+  // A check that a limit ended proves nothing, so the result of `not` or `if` over it does not count.
   return check(program_.nodes.front(), instance, nullptr) && !exhausted_;
 }
 
@@ -31,7 +31,7 @@ void Evaluator::exhaust(std::string message) {
   steps_left_ = 0;
   if (exhausted_) return;
   exhausted_ =
-      SchemaIssue{.instance_path = place_path(), .schema_path = {}, .keyword = {}, .message = std::move(message)};
+      SchemaError{.instance_path = place_path(), .schema_path = {}, .keyword = {}, .message = std::move(message)};
 }
 
 bool Evaluator::check(const Node& node, const Json& instance, Evaluated out) {
@@ -59,7 +59,7 @@ bool Evaluator::check(const Node& node, const Json& instance, Evaluated out) {
 
 bool Evaluator::check_all(const Node& node, const Json& instance, Evaluated out) {
   if (node.types != kAnyType && (node.types & static_cast<TypeSet>(type_of(instance))) == 0) {
-    // Whatever else is wrong with a value of the wrong type would only distract.
+    // Further errors about a value of the wrong type would only distract.
     return fail(node, "type",
                 [&] { return "must be " + type_names(node.types) + ", got " + std::string(type_name(instance)); });
   }
@@ -81,7 +81,7 @@ bool Evaluator::check_all(const Node& node, const Json& instance, Evaluated out)
 bool Evaluator::check_with_unevaluated(const Node& node, const Json& instance, Evaluated out) {
   if (!spend(instance.size())) return false;
   BitSet seen(instance.size());
-  // What a failed schema has evaluated is unknown, so nothing can be said about the rest.
+  // It is unknown what a failed schema has evaluated, so the remaining items or members cannot be checked.
   if (!check_all(node, instance, &seen)) return false;
   const bool ok = instance.is_array()
                       ? check_unevaluated_items(node, instance.get_ref<const Json::array_t&>(), seen)
@@ -109,16 +109,16 @@ bool Evaluator::check_member(const Node& node, const Json::object_t::value_type&
 }
 
 bool Evaluator::matches(const Node& node, const Json& instance, Evaluated out) {
-  auto* const issues = std::exchange(issues_, nullptr);
+  auto* const errors = std::exchange(errors_, nullptr);
   const bool valid = check(node, instance, out);
-  issues_ = issues;
+  errors_ = errors;
   return valid;
 }
 
-bool Evaluator::check_apart(const Node& node, const Json& instance, Evaluated out, std::vector<SchemaIssue>& issues) {
-  auto* const outer = std::exchange(issues_, &issues);
+bool Evaluator::check_apart(const Node& node, const Json& instance, Evaluated out, std::vector<SchemaError>& errors) {
+  auto* const outer = std::exchange(errors_, &errors);
   const bool valid = check(node, instance, out);
-  issues_ = outer;
+  errors_ = outer;
   return valid;
 }
 

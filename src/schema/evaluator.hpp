@@ -1,7 +1,7 @@
 // Applies a Program to one instance.
 //
-// There is one walk for both uses: without a list of issues it stops at the first failure and touches the heap as
-// little as possible; with one it goes on and describes what it finds. Both give the same verdict.
+// There is one walk for both uses: without a list of errors it stops at the first failure and touches the heap as
+// little as possible; with one it goes on and describes what it finds. Both give the same answer.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,17 @@
 
 namespace allm::schema_detail {
 
-// Used for one instance by one thread. Borrows its constructor's arguments.
+// Used for one instance by one thread. Refers to its constructor's arguments, which must outlive it.
 class Evaluator {
  public:
-  // `issues` may be null; what is found is appended to it.
-  Evaluator(const Program& program, std::vector<SchemaIssue>* issues);
+  // `errors` may be null; what is found is appended to it.
+  Evaluator(const Program& program, std::vector<SchemaError>* errors);
 
   // Whether the instance is valid.
   bool run(const Json& instance);
 
-  // The issue that says which limit ended the walk early, if one did.
-  const std::optional<SchemaIssue>& exhausted() const { return exhausted_; }
+  // The error that says which limit ended the walk early, if one did.
+  const std::optional<SchemaError>& exhausted() const { return exhausted_; }
 
  private:
   // Where in the instance the walk is: a list that lives on the stack of the walk itself.
@@ -43,8 +43,8 @@ class Evaluator {
     const Scope* parent = nullptr;
     const Resource* resource = nullptr;
   };
-  // The items or members of the current instance that some schema has evaluated; null when nobody asks. After a failed
-  // check its contents mean nothing.
+  // The items or members of the current instance that some schema has evaluated; null when they are not needed. The
+  // contents are undefined after a failed check.
   using Evaluated = BitSet*;
 
   // Each `check` says whether the instance is valid. Those that take an `out` note there what they evaluated.
@@ -72,47 +72,47 @@ class Evaluator {
   bool check_condition(const Applicators& rules, const Json& instance, Evaluated out);
   bool check_item(const Node& node, const Json& item, std::size_t index);
   bool check_member(const Node& node, const Json::object_t::value_type& member);
-  // As `check`, without issues: for schemas whose failure does not make the instance invalid.
+  // As `check`, without errors: for schemas whose failure does not make the instance invalid.
   bool matches(const Node& node, const Json& instance, Evaluated out = nullptr);
-  // As `check`, with issues of its own.
-  bool check_apart(const Node& node, const Json& instance, Evaluated out, std::vector<SchemaIssue>& issues);
+  // As `check`, with a list of errors of its own.
+  bool check_apart(const Node& node, const Json& instance, Evaluated out, std::vector<SchemaError>& errors);
   const Node& dynamic_target(const DynamicRef& ref);
 
-  // Notes the verdict of one check in `ok`; whether there is reason to go on with others.
-  bool proceed(bool& ok, bool verdict) {
-    if (verdict) return true;
+  // Records the result of one check in `ok`. Returns whether further checks are worth doing.
+  bool proceed(bool& ok, bool result) {
+    if (result) return true;
     ok = false;
-    return issues_ != nullptr && !exhausted_ && issues_->size() < max_issues_;
+    return errors_ != nullptr && !exhausted_ && errors_->size() < max_errors_;
   }
-  // Pays for work; false when there is nothing left to pay with, after which every check fails.
+  // Counts work. False when the limit is reached; every check fails from then on.
   bool spend(std::size_t steps);
   void exhaust(std::string message);
 
-  bool collecting() const { return issues_ != nullptr; }
-  // Adds an issue whose message `describe()` returns, if issues are wanted. Always false.
+  bool collecting() const { return errors_ != nullptr; }
+  // Adds an error whose message `describe()` returns, if errors are wanted. Always false.
   template <class Describe>
   [[gnu::noinline]] bool fail(const Node& node, std::string_view keyword, const Describe& describe) {
-    if (collecting()) add_issue(node, keyword, describe());
+    if (collecting()) add_error(node, keyword, describe());
     return false;
   }
   bool fail_rejected(const Node& node);
-  void add_issue(const Node& node, std::string_view keyword, std::string message);
-  // Says in one issue, or in those of the one alternative that was meant, why no alternative fits.
+  void add_error(const Node& node, std::string_view keyword, std::string message);
+  // Explains why no alternative matches: in one error, or in the errors of the one alternative that was intended.
   void explain_alternatives(const Node& node, std::string_view keyword,
-                            std::vector<std::vector<SchemaIssue>> alternatives);
+                            std::vector<std::vector<SchemaError>> alternatives);
   Path place_path() const;
 
   const Program& program_;
-  std::vector<SchemaIssue>* issues_;
-  std::size_t max_issues_;
+  std::vector<SchemaError>* errors_;
+  std::size_t max_errors_;
   std::size_t steps_left_;
   std::size_t depth_ = 0;
   const Place* place_ = nullptr;
   const Scope* scope_ = nullptr;
-  std::optional<SchemaIssue> exhausted_;
+  std::optional<SchemaError> exhausted_;
 };
 
-// Puts the path before the message, as SchemaIssue promises. The evaluator leaves that to the end.
-void finish_messages(std::vector<SchemaIssue>& issues);
+// Puts the path before the message, as SchemaError promises. The evaluator leaves that to the end.
+void finish_messages(std::vector<SchemaError>& errors);
 
 }  // namespace allm::schema_detail

@@ -7,7 +7,7 @@
 
 namespace allm::schema_detail {
 
-// A circle of nodes each of which applies the next to the instance itself, through `$ref`, `allOf` and the like; empty
+// A cycle of nodes, each of which applies the next to the instance itself, through `$ref`, `allOf` and the like; empty
 // if there is none. References that depend on the dynamic scope are not followed.
 std::vector<const Node*> find_loop(const Program& program);
 

@@ -1,4 +1,4 @@
-// The wording of issues.
+// The wording of errors.
 #pragma once
 
 #include <cstddef>

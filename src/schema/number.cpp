@@ -127,7 +127,7 @@ std::partial_ordering operator<=>(const Number& a, const Number& b) {
   if (a.real_) return 0 <=> (b <=> a);
   if (std::isnan(b.double_)) return std::partial_ordering::unordered;
   if (std::fabs(b.double_) >= kTwoTo64) return 0 <=> b.double_;
-  // Between two integers, hence small enough for its floor to be exact.
+  // The value lies between two integers, so it is small enough for its floor to be exact.
   const Number below(std::floor(b.double_));
   return (a <=> below) <= 0 ? std::partial_ordering::less : std::partial_ordering::greater;
 }

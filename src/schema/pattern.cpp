@@ -18,9 +18,9 @@ Pattern::Pattern(Pattern&&) noexcept = default;
 Pattern& Pattern::operator=(Pattern&&) noexcept = default;
 Pattern::~Pattern() = default;
 
-std::expected<Pattern, Pattern::Problem> Pattern::compile(std::string_view source, std::size_t max_memory) {
+std::expected<Pattern, Pattern::CompileError> Pattern::compile(std::string_view source, std::size_t max_memory) {
   const auto translated = ecma_to_re2(source);
-  if (!translated) return std::unexpected(Problem{.message = translated.error()});
+  if (!translated) return std::unexpected(CompileError{.message = translated.error()});
   re2::RE2::Options options;
   options.set_log_errors(false);
   options.set_never_capture(true);
@@ -28,8 +28,8 @@ std::expected<Pattern, Pattern::Problem> Pattern::compile(std::string_view sourc
       std::min<std::size_t>(max_memory, static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max()))));
   auto expression = std::make_unique<const re2::RE2>(re2::StringPiece(*translated), options);
   if (!expression->ok()) {
-    return std::unexpected(Problem{.message = expression->error(),
-                                   .out_of_memory = expression->error_code() == re2::RE2::ErrorPatternTooLarge});
+    return std::unexpected(CompileError{.message = expression->error(),
+                                        .out_of_memory = expression->error_code() == re2::RE2::ErrorPatternTooLarge});
   }
   return Pattern(source, std::move(expression));
 }

@@ -16,13 +16,13 @@ namespace allm::schema_detail {
 // Immutable; safe to match from any thread.
 class Pattern {
  public:
-  struct Problem {
+  struct CompileError {
     std::string message;
     bool out_of_memory = false;
   };
 
   // Compiles an ECMA-262 expression.
-  static std::expected<Pattern, Problem> compile(std::string_view source, std::size_t max_memory);
+  static std::expected<Pattern, CompileError> compile(std::string_view source, std::size_t max_memory);
 
   Pattern(Pattern&&) noexcept;
   Pattern& operator=(Pattern&&) noexcept;

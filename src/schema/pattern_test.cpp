@@ -16,7 +16,7 @@ bool matches(std::string_view pattern, std::string_view text) {
   return compiled && compiled->matches(text);
 }
 
-std::string problem(std::string_view pattern, std::size_t max_memory = 8U << 20U) {
+std::string message_of(std::string_view pattern, std::size_t max_memory = 8U << 20U) {
   const auto compiled = Pattern::compile(pattern, max_memory);
   return compiled ? "" : compiled.error().message;
 }
@@ -61,7 +61,7 @@ TEST(Pattern, UnderstandsEscapesThatRe2Lacks) {
 TEST(Pattern, UnderstandsUnicodeProperties) {
   EXPECT_TRUE(matches("^\\p{Letter}\\p{L}\\p{gc=Lu}\\p{Script=Greek}\\p{digit}$", "éaÉα७"));
   EXPECT_TRUE(matches("^[\\p{Lu}\\d]+\\P{Lu}\\p{ASCII}[^\\p{ASCII}]$", "A1baé"));
-  EXPECT_EQ(problem("\\p{Emoji}"), "the Unicode property 'Emoji' is not supported");
+  EXPECT_EQ(message_of("\\p{Emoji}"), "the Unicode property 'Emoji' is not supported");
 }
 
 TEST(Pattern, ClassesHoldWhatEcmaSays) {
@@ -94,28 +94,28 @@ TEST(Pattern, RepeatsMoreOftenThanRe2Admits) {
 }
 
 TEST(Pattern, SaysWhatItCannotDo) {
-  EXPECT_EQ(problem("a(?=b)"), "lookahead is not supported");
-  EXPECT_EQ(problem("^(?!x).*$"), "lookahead is not supported");
-  EXPECT_EQ(problem("(?<=a)b"), "lookbehind is not supported");
-  EXPECT_EQ(problem("(?<!a)b"), "lookbehind is not supported");
-  EXPECT_EQ(problem("(a)\\1"), "backreferences are not supported");
-  EXPECT_EQ(problem("(?<n>a)\\k<n>"), "backreferences are not supported");
-  EXPECT_EQ(problem("a\\Z"), "unknown escape \\Z");
-  EXPECT_EQ(problem("a\\"), "it ends with a backslash");
-  EXPECT_EQ(problem("[a"), "a '[' has no end");
-  EXPECT_EQ(problem("a)"), "it has an unmatched ')'");
-  EXPECT_EQ(problem("\\ud800"), "an unpaired surrogate cannot occur in text");
-  EXPECT_NE(problem("(a"), "");
-  EXPECT_NE(problem("*a"), "");
-  EXPECT_NE(problem("[b-a]"), "");
+  EXPECT_EQ(message_of("a(?=b)"), "lookahead is not supported");
+  EXPECT_EQ(message_of("^(?!x).*$"), "lookahead is not supported");
+  EXPECT_EQ(message_of("(?<=a)b"), "lookbehind is not supported");
+  EXPECT_EQ(message_of("(?<!a)b"), "lookbehind is not supported");
+  EXPECT_EQ(message_of("(a)\\1"), "backreferences are not supported");
+  EXPECT_EQ(message_of("(?<n>a)\\k<n>"), "backreferences are not supported");
+  EXPECT_EQ(message_of("a\\Z"), "unknown escape \\Z");
+  EXPECT_EQ(message_of("a\\"), "it ends with a backslash");
+  EXPECT_EQ(message_of("[a"), "a '[' has no end");
+  EXPECT_EQ(message_of("a)"), "it has an unmatched ')'");
+  EXPECT_EQ(message_of("\\ud800"), "an unpaired surrogate cannot occur in text");
+  EXPECT_NE(message_of("(a"), "");
+  EXPECT_NE(message_of("*a"), "");
+  EXPECT_NE(message_of("[b-a]"), "");
 }
 
 TEST(Pattern, LargePatternsAreRefusedAndNotCompiled) {
-  EXPECT_NE(problem("((a{900}){900}){900}"), "");
-  EXPECT_NE(problem("a{4000000000}"), "");
-  EXPECT_NE(problem("((((.{2000}){2000}){2000}){2000}){2000}"), "");
-  EXPECT_NE(problem("\\p{L}{900}", 1U << 16U), "");
-  EXPECT_NE(problem(std::string(300'000, 'a')), "");
+  EXPECT_NE(message_of("((a{900}){900}){900}"), "");
+  EXPECT_NE(message_of("a{4000000000}"), "");
+  EXPECT_NE(message_of("((((.{2000}){2000}){2000}){2000}){2000}"), "");
+  EXPECT_NE(message_of("\\p{L}{900}", 1U << 16U), "");
+  EXPECT_NE(message_of(std::string(300'000, 'a')), "");
 }
 
 }  // namespace

@@ -22,20 +22,20 @@ bool Schema::accepts(const Json& instance) const {
   return program_ == nullptr || schema_detail::Evaluator(*program_, nullptr).run(instance);
 }
 
-std::vector<SchemaIssue> Schema::validate(const Json& instance) const {
-  std::vector<SchemaIssue> issues;
-  if (program_ == nullptr) return issues;
+std::vector<SchemaError> Schema::validate(const Json& instance) const {
+  std::vector<SchemaError> errors;
+  if (program_ == nullptr) return errors;
   schema_detail::Evaluator check(*program_, nullptr);
-  if (check.run(instance)) return issues;
+  if (check.run(instance)) return errors;
   if (check.exhausted()) {
-    issues.push_back(*check.exhausted());
+    errors.push_back(*check.exhausted());
   } else {
-    schema_detail::Evaluator describe(*program_, &issues);
+    schema_detail::Evaluator describe(*program_, &errors);
     describe.run(instance);
-    if (describe.exhausted()) issues.push_back(*describe.exhausted());
+    if (describe.exhausted()) errors.push_back(*describe.exhausted());
   }
-  schema_detail::finish_messages(issues);
-  return issues;
+  schema_detail::finish_messages(errors);
+  return errors;
 }
 
 }  // namespace allm

@@ -1,4 +1,4 @@
-// What hostile schemas and instances cost: an issue or an error, in bounded time and stack.
+// What hostile schemas and instances cost: an error or an error, in bounded time and stack.
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -32,16 +32,16 @@ Json nested(std::size_t levels, std::string_view key = {}) {
 // The only message, without the path before it.
 std::string limit_message(const Schema& schema, const Json& instance) {
   EXPECT_FALSE(schema.accepts(instance));
-  const auto issues = schema.validate(instance);
-  EXPECT_EQ(issues.size(), 1U);
-  if (issues.empty()) return "valid";
-  EXPECT_EQ(issues.back().keyword, "");
-  const std::string& message = issues.back().message;
+  const auto errors = schema.validate(instance);
+  EXPECT_EQ(errors.size(), 1U);
+  if (errors.empty()) return "valid";
+  EXPECT_EQ(errors.back().keyword, "");
+  const std::string& message = errors.back().message;
   const std::size_t colon = message.rfind(": ");
   return colon == std::string::npos ? message : message.substr(colon + 2);
 }
 
-TEST(SchemaLimits, DeepInstancesAreAnIssueAndNoOverflow) {
+TEST(SchemaLimits, DeepInstancesAreAnErrorAndNoOverflow) {
   const Schema list = compiled(R"({"items": {"$ref": "#"}})");
   EXPECT_EQ(limit_message(list, nested(100'000)), "nested too deeply");
   EXPECT_TRUE(list.accepts(nested(250)));
@@ -99,7 +99,7 @@ TEST(SchemaLimits, LongChainsOfReferencesNeitherOverflowNorPass) {
   EXPECT_EQ(limit_message(*schema, Json(1)), "nested too deeply");
 }
 
-TEST(SchemaLimits, LoopsThroughTheDynamicScopeAreAnIssue) {
+TEST(SchemaLimits, LoopsThroughTheDynamicScopeAreAnError) {
   const Schema schema = compiled(R"({"$dynamicAnchor": "a", "$dynamicRef": "#a"})");
   EXPECT_EQ(limit_message(schema, Json(1)), "the schema applies itself to this value without end, by $dynamicRef");
 }
@@ -122,13 +122,13 @@ TEST(SchemaLimits, FanOutRunsOutOfSteps) {
   EXPECT_EQ(limit_message(*Schema::compile(fan_out("oneOf")), Json("x")), expected);
 }
 
-TEST(SchemaLimits, AShortBudgetStillNamesIssuesFoundBefore) {
+TEST(SchemaLimits, AShortBudgetStillNamesErrorsFoundBefore) {
   Json document = fan_out("anyOf");
   document["minimum"] = 5;
   document["$ref"] = "#/$defs/d52";
-  const auto issues = Schema::compile(document, {.max_steps = 5'000})->validate(Json(1));
-  ASSERT_GE(issues.size(), 1U);
-  EXPECT_EQ(issues.front().message, "must be at least 5, got 1");
+  const auto errors = Schema::compile(document, {.max_steps = 5'000})->validate(Json(1));
+  ASSERT_GE(errors.size(), 1U);
+  EXPECT_EQ(errors.front().message, "must be at least 5, got 1");
 }
 
 TEST(SchemaLimits, LargeArraysAreNotComparedPairwise) {
@@ -137,9 +137,9 @@ TEST(SchemaLimits, LargeArraysAreNotComparedPairwise) {
   const Schema unique = compiled(R"({"uniqueItems": true})");
   EXPECT_TRUE(unique.accepts(items));
   items.push_back({{"id", 77.0}});
-  const auto issues = unique.validate(items);
-  ASSERT_EQ(issues.size(), 1U);
-  EXPECT_EQ(issues[0].message, "items must be unique, but items 77 and 200000 are equal");
+  const auto errors = unique.validate(items);
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors[0].message, "items must be unique, but items 77 and 200000 are equal");
 }
 
 TEST(SchemaLimits, WorkOnTextIsPaidFor) {
@@ -163,10 +163,10 @@ TEST(SchemaLimits, PatternsShareTheirMemory) {
 TEST(SchemaLimits, MessagesStayShort) {
   const std::string lengthy(100'000, 'x');
   const Schema schema = compiled(R"({"properties": {"a": {"enum": ["y"]}}, "additionalProperties": false})");
-  const auto issues = schema.validate({{"a", lengthy}, {"b" + lengthy, 1}});
-  ASSERT_EQ(issues.size(), 2U);
-  EXPECT_LT(issues[0].message.size(), 200U);
-  EXPECT_LT(issues[1].message.size(), 200U);
+  const auto errors = schema.validate({{"a", lengthy}, {"b" + lengthy, 1}});
+  ASSERT_EQ(errors.size(), 2U);
+  EXPECT_LT(errors[0].message.size(), 200U);
+  EXPECT_LT(errors[1].message.size(), 200U);
 }
 
 TEST(SchemaLimits, ASchemaMayBeUsedFromManyThreads) {

@@ -15,13 +15,13 @@ Schema compiled(std::string_view text, const SchemaOptions& options = {}) {
   return schema ? *schema : Schema();
 }
 
-// Every issue's message, one a line.
+// Every error's message, one a line.
 std::string messages(const Schema& schema, std::string_view instance) {
   const Json value = Json::parse(instance);
-  const auto issues = schema.validate(value);
-  EXPECT_EQ(schema.accepts(value), issues.empty());
+  const auto errors = schema.validate(value);
+  EXPECT_EQ(schema.accepts(value), errors.empty());
   std::string result;
-  for (const SchemaIssue& issue : issues) result += (result.empty() ? "" : "\n") + issue.message;
+  for (const SchemaError& error : errors) result += (result.empty() ? "" : "\n") + error.message;
   return result;
 }
 
@@ -37,7 +37,7 @@ Error compile_error(std::string_view text, const SchemaOptions& options = {}) {
   return schema ? validation_error(ValidationError::Reason::invalid_request, {}, "", "compiled") : schema.error();
 }
 
-std::string problem(std::string_view text) { return compile_error(text).message(); }
+std::string message_of(std::string_view text) { return compile_error(text).message(); }
 
 constexpr std::string_view kTrip = R"({
   "type": "object",
@@ -79,13 +79,13 @@ TEST(Schema, TellsAModelWhatToRepair) {
 }
 
 TEST(Schema, NamesTheRuleAndThePlace) {
-  const auto issues = compiled(kTrip).validate(Json::parse(R"({"city": "Rome", "stops": ["a", 1], "x/y": 1})"));
-  ASSERT_EQ(issues.size(), 2U);
-  EXPECT_EQ(issues[0].instance_path, (Path{"stops", 1}));
-  EXPECT_EQ(issues[0].schema_path, "/properties/stops/items/type");
-  EXPECT_EQ(issues[0].keyword, "type");
-  EXPECT_EQ(issues[1].instance_path, Path{});
-  EXPECT_EQ(issues[1].schema_path, "/additionalProperties");
+  const auto errors = compiled(kTrip).validate(Json::parse(R"({"city": "Rome", "stops": ["a", 1], "x/y": 1})"));
+  ASSERT_EQ(errors.size(), 2U);
+  EXPECT_EQ(errors[0].instance_path, (Path{"stops", 1}));
+  EXPECT_EQ(errors[0].schema_path, "/properties/stops/items/type");
+  EXPECT_EQ(errors[0].keyword, "type");
+  EXPECT_EQ(errors[1].instance_path, Path{});
+  EXPECT_EQ(errors[1].schema_path, "/additionalProperties");
   const auto referred = compiled(R"({"$ref": "#/$defs/a~1b", "$defs": {"a/b": {"minimum": 3}}})").validate(Json(1));
   ASSERT_EQ(referred.size(), 1U);
   EXPECT_EQ(referred[0].schema_path, "/$defs/a~1b/minimum");
@@ -136,10 +136,10 @@ TEST(Schema, ExplainsTheAlternativeThatAConstantSelects) {
   EXPECT_EQ(messages(kShapes, R"({"shape": {"kind": "square"}})"), "shape: missing required property 'side'");
 }
 
-TEST(Schema, ReportsAtMostAsManyIssuesAsAsked) {
-  const Schema schema = compiled(R"({"items": {"type": "string"}})", {.max_issues = 3});
+TEST(Schema, ReportsAtMostAsManyErrorsAsAsked) {
+  const Schema schema = compiled(R"({"items": {"type": "string"}})", {.max_errors = 3});
   EXPECT_EQ(schema.validate(Json::parse("[1, 2, 3, 4, 5]")).size(), 3U);
-  EXPECT_EQ(compiled(R"({"items": false})", {.max_issues = 0}).validate(Json::parse("[1, 2]")).size(), 1U);
+  EXPECT_EQ(compiled(R"({"items": false})", {.max_errors = 0}).validate(Json::parse("[1, 2]")).size(), 1U);
 }
 
 TEST(Schema, TrivialSchemasAndTheDefaultAcceptEverything) {
@@ -163,11 +163,11 @@ TEST(Schema, ManyPropertiesAndRequiredNames) {
   instance["field199"] = "x";
   instance.erase("field100");
   instance["other"] = 1;
-  const auto issues = schema.validate(instance);
-  ASSERT_EQ(issues.size(), 3U);
-  EXPECT_EQ(issues[0].message, "field199: must be integer, got string");
-  EXPECT_EQ(issues[1].message, "unexpected property 'other'");
-  EXPECT_EQ(issues[2].message, "missing required property 'field100'");
+  const auto errors = schema.validate(instance);
+  ASSERT_EQ(errors.size(), 3U);
+  EXPECT_EQ(errors[0].message, "field199: must be integer, got string");
+  EXPECT_EQ(errors[1].message, "unexpected property 'other'");
+  EXPECT_EQ(errors[2].message, "missing required property 'field100'");
 }
 
 TEST(Schema, DialectComesFromTheDocument) {
@@ -175,7 +175,7 @@ TEST(Schema, DialectComesFromTheDocument) {
       R"({"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "string"}], "additionalItems": false})";
   EXPECT_TRUE(accepts(kTuple, R"(["a"])"));
   EXPECT_FALSE(accepts(kTuple, R"(["a", 1])"));
-  EXPECT_EQ(problem(R"({"items": [{"type": "string"}]})"),
+  EXPECT_EQ(message_of(R"({"items": [{"type": "string"}]})"),
             "invalid schema at /items: must be a schema, got array; draft 2020-12 writes it as prefixItems");
   EXPECT_TRUE(compile_error(R"({"$schema": "http://json-schema.org/draft-04/schema#"})")
                   .is<ValidationError>(ValidationError::Reason::invalid_schema));
@@ -207,50 +207,50 @@ TEST(Schema, OutlivesItsDocumentAndCopies) {
 }
 
 TEST(SchemaCompile, SaysWhatIsWrongAndWhere) {
-  EXPECT_EQ(problem("5"), "invalid schema: must be an object or a boolean, got number");
-  EXPECT_EQ(problem(R"({"properties": {"days": {"minimum": "1"}}})"),
+  EXPECT_EQ(message_of("5"), "invalid schema: must be an object or a boolean, got number");
+  EXPECT_EQ(message_of(R"({"properties": {"days": {"minimum": "1"}}})"),
             "invalid schema at /properties/days/minimum: must be a number, got string");
   EXPECT_EQ(
-      problem(R"({"type": "int"})"),
+      message_of(R"({"type": "int"})"),
       "invalid schema at /type: must be one or a list of null, boolean, integer, number, string, array and object");
-  EXPECT_EQ(problem(R"({"properties": {"a": 5}})"),
+  EXPECT_EQ(message_of(R"({"properties": {"a": 5}})"),
             "invalid schema at /properties/a: must be a schema (an object or a boolean), got number");
-  EXPECT_EQ(problem(R"({"required": true})"), "invalid schema at /required: must be an array of strings");
-  EXPECT_EQ(problem(R"({"minLength": -1})"), "invalid schema at /minLength: must be a non-negative integer");
-  EXPECT_EQ(problem(R"({"multipleOf": 0})"), "invalid schema at /multipleOf: must be greater than 0, got 0");
-  EXPECT_EQ(problem(R"_({"pattern": "(?=a)"})_"),
+  EXPECT_EQ(message_of(R"({"required": true})"), "invalid schema at /required: must be an array of strings");
+  EXPECT_EQ(message_of(R"({"minLength": -1})"), "invalid schema at /minLength: must be a non-negative integer");
+  EXPECT_EQ(message_of(R"({"multipleOf": 0})"), "invalid schema at /multipleOf: must be greater than 0, got 0");
+  EXPECT_EQ(message_of(R"_({"pattern": "(?=a)"})_"),
             "invalid schema at /pattern: cannot use the pattern '(?=a)': lookahead is not supported");
-  EXPECT_EQ(problem(R"({"allOf": []})"), "invalid schema at /allOf: must be an array of at least one schema");
+  EXPECT_EQ(message_of(R"({"allOf": []})"), "invalid schema at /allOf: must be an array of at least one schema");
 }
 
-TEST(SchemaCompile, ReportsEveryProblemWithItsPath) {
+TEST(SchemaCompile, ReportsEveryErrorWithItsPath) {
   const Error error = compile_error(R"({"properties": {"a": {"type": "int"}, "b": {"allOf": [{"maxItems": "x"}]}}})");
   ASSERT_TRUE(error.is<ValidationError>(ValidationError::Reason::invalid_schema));
   const auto& errors = error.get_if<ValidationError>()->errors;
   ASSERT_EQ(errors.size(), 2U);
   EXPECT_EQ(errors[0], (FieldError{.path = {"properties", "a", "type"}, .reason = "unknown_type"}));
   EXPECT_EQ(errors[1], (FieldError{.path = {"properties", "b", "allOf", 0, "maxItems"}, .reason = "invalid_type"}));
-  EXPECT_TRUE(error.message().ends_with(" (and one more problem)"));
+  EXPECT_TRUE(error.message().ends_with(" (and one more error)"));
 }
 
 TEST(SchemaCompile, NamesReferencesThatLeadNowhere) {
-  EXPECT_EQ(problem(R"({"properties": {"a": {"$ref": "https://example.com/other.json"}}})"),
+  EXPECT_EQ(message_of(R"({"properties": {"a": {"$ref": "https://example.com/other.json"}}})"),
             "invalid schema at /properties/a/$ref: cannot resolve 'https://example.com/other.json': no schema in this "
             "document has that $id, and remote references are not loaded");
-  EXPECT_EQ(problem(R"({"$ref": "#/$defs/missing"})"),
+  EXPECT_EQ(message_of(R"({"$ref": "#/$defs/missing"})"),
             "invalid schema at /$ref: cannot resolve '#/$defs/missing': there is no schema at that place");
-  EXPECT_EQ(problem(R"({"$ref": "#missing"})"),
+  EXPECT_EQ(message_of(R"({"$ref": "#missing"})"),
             "invalid schema at /$ref: cannot resolve '#missing': there is no such anchor");
-  EXPECT_EQ(problem(R"({"$ref": "#/title", "title": "x"})"),
+  EXPECT_EQ(message_of(R"({"$ref": "#/title", "title": "x"})"),
             "invalid schema at /$ref: cannot resolve '#/title': there is no schema at that place");
   EXPECT_EQ(compile_error(R"({"$ref": "#/$defs/missing"})").get_if<ValidationError>()->errors.front().reason,
             "unresolved_reference");
 }
 
 TEST(SchemaCompile, RefusesIdentifiersThatClash) {
-  EXPECT_EQ(problem(R"({"$defs": {"a": {"$anchor": "x"}, "b": {"$anchor": "x"}}})"),
+  EXPECT_EQ(message_of(R"({"$defs": {"a": {"$anchor": "x"}, "b": {"$anchor": "x"}}})"),
             "invalid schema at /$defs/b/$anchor: 'x' names another schema already");
-  EXPECT_EQ(problem(R"({"$defs": {"a": {"$id": "x"}, "b": {"$id": "x"}}})"),
+  EXPECT_EQ(message_of(R"({"$defs": {"a": {"$id": "x"}, "b": {"$id": "x"}}})"),
             "invalid schema at /$defs/b/$id: 'x' identifies another schema already");
 }
 
@@ -259,14 +259,14 @@ TEST(SchemaCompile, ReferencesReachPlacesThatOnlyTheyMakeSchemas) {
       R"({"$ref": "#/components/schemas/Pet", "components": {"schemas": {
           "Pet": {"properties": {"owner": {"$ref": "#/components/schemas/Owner"}}}, "Owner": {"type": "string"}}}})";
   EXPECT_TRUE(accepts(kShared, R"({"owner": "Ada"})"));
-  const auto issues = compiled(kShared).validate(Json::parse(R"({"owner": 1})"));
-  ASSERT_EQ(issues.size(), 1U);
-  EXPECT_EQ(issues[0].schema_path, "/components/schemas/Owner/type");
+  const auto errors = compiled(kShared).validate(Json::parse(R"({"owner": 1})"));
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors[0].schema_path, "/components/schemas/Owner/type");
 }
 
 TEST(SchemaCompile, RefusesLoopsThatConsumeNothing) {
-  EXPECT_EQ(problem(R"({"$ref": "#"})"), "invalid schema: applies itself to the same value without end: # -> #");
-  EXPECT_EQ(problem(R"({"$ref": "#/$defs/a", "$defs": {"a": {"allOf": [{"$ref": "#/$defs/b"}]},
+  EXPECT_EQ(message_of(R"({"$ref": "#"})"), "invalid schema: applies itself to the same value without end: # -> #");
+  EXPECT_EQ(message_of(R"({"$ref": "#/$defs/a", "$defs": {"a": {"allOf": [{"$ref": "#/$defs/b"}]},
                                                      "b": {"anyOf": [true, {"$ref": "#/$defs/a"}]}}})"),
             "invalid schema at /$defs/a: applies itself to the same value without end: #/$defs/a -> #/$defs/a/allOf/0 "
             "-> #/$defs/b -> #/$defs/b/anyOf/1 -> #/$defs/a");

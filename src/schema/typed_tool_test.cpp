@@ -120,7 +120,7 @@ TEST(TypedTool, BadArgumentsAreReportedWithTheirPathsAndDoNotReachTheHandler) {
   EXPECT_EQ(error.get_if<ToolError>()->tool_call_id, "c1");
   EXPECT_EQ(error.message(),
             "invalid arguments for tool 'add': a: must be an integer, got string; c: is not known; known are a, b");
-  EXPECT_EQ(error.metadata(), Json::parse(R"({"issues": [
+  EXPECT_EQ(error.metadata(), Json::parse(R"({"errors": [
     {"path": "a", "rule": "type", "message": "a: must be an integer, got string"},
     {"path": "c", "rule": "additionalProperties", "message": "c: is not known; known are a, b"}]})"));
 }

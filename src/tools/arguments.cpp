@@ -45,16 +45,16 @@ Status check_arguments(const ToolSet& tools, const Tool& tool, const ToolCall& c
     return std::unexpected(
         invalid_arguments(call, "the tool's schema cannot check them: " + schema->error().message()));
   }
-  const std::vector<SchemaIssue> issues = (*schema)->validate(arguments);
-  if (issues.empty()) return {};
+  const std::vector<SchemaError> errors = (*schema)->validate(arguments);
+  if (errors.empty()) return {};
   std::string problem;
   Json details = Json::array();
-  for (const SchemaIssue& issue : issues) {
+  for (const SchemaError& error : errors) {
     if (!problem.empty()) problem += "; ";
-    problem += issue.message;
-    details.push_back({{"path", to_string(issue.instance_path)}, {"rule", issue.keyword}, {"message", issue.message}});
+    problem += error.message;
+    details.push_back({{"path", to_string(error.instance_path)}, {"rule", error.keyword}, {"message", error.message}});
   }
-  return std::unexpected(invalid_arguments(call, problem, {{"issues", std::move(details)}}));
+  return std::unexpected(invalid_arguments(call, problem, {{"errors", std::move(details)}}));
 }
 
 }  // namespace allm

@@ -61,9 +61,9 @@ TEST(ArgumentCheck, NamesPathAndRuleOfEveryProblem) {
   const Status bad = check_arguments(tools, tools.tools()[0], call({}), {{"city", 1}, {"days", "x"}});
   ASSERT_FALSE(bad.has_value());
   EXPECT_TRUE(bad.error().is<ToolError>(ToolError::Reason::invalid_arguments));
-  ASSERT_EQ(bad.error().metadata().at("issues").size(), 2U);
-  EXPECT_EQ(bad.error().metadata().at("issues")[0].at("path"), "city");
-  EXPECT_EQ(bad.error().metadata().at("issues")[0].at("rule"), "type");
+  ASSERT_EQ(bad.error().metadata().at("errors").size(), 2U);
+  EXPECT_EQ(bad.error().metadata().at("errors")[0].at("path"), "city");
+  EXPECT_EQ(bad.error().metadata().at("errors")[0].at("rule"), "type");
   EXPECT_NE(bad.error().message().find("city"), std::string::npos);
   EXPECT_NE(bad.error().message().find("days"), std::string::npos);
 }

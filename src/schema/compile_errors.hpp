@@ -1,4 +1,4 @@
-// What is wrong with a schema document. Compiling goes on after a problem, so that an author sees all of them at once.
+// The errors in a schema document. The compiler goes on after an error, so that the author sees all of them at once.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@
 
 namespace allm::schema_detail {
 
-class Problems {
+class CompileErrors {
  public:
   // Records that the value at `below` under a node is wrong. `reason` is a snake_case word for programs, `message` a
-  // phrase for people: "must be a number, got string". Problems beyond the sixteenth are counted only.
+  // phrase for people: "must be a number, got string". Errors beyond the sixteenth are only counted.
   void add(const Node& node, Path below, std::string_view reason, const std::string& message);
 
   bool empty() const { return count_ == 0; }
-  // There must be a problem.
+  // Precondition: not empty.
   Error to_error() const;
 
  private:
