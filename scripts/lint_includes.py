@@ -37,7 +37,7 @@ PUBLIC_HEADERS = {
     "engine": "adapter approval catalogue engine executor keys options prepare_step retry telemetry",
     "tools": "tool_help tool_runner",
     "lanes": "tools_file workers",
-    "chat": "chat collector steps",
+    "chat": "agent_tool chat collector fallback steps",
     "session": "session_ops",
     "providers": "providers",
     "testing": "conformance fake recording scenario testing",

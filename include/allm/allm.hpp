@@ -10,6 +10,7 @@
 #include "allm/error.hpp"
 #include "allm/event.hpp"
 #include "allm/executor.hpp"
+#include "allm/fallback.hpp"
 #include "allm/json.hpp"
 #include "allm/keys.hpp"
 #include "allm/lane.hpp"
