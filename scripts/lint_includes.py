@@ -31,7 +31,7 @@ LAYERS["cli"] = set(LAYERS)
 
 # The layer of each header in include/allm/.
 PUBLIC_HEADERS = {
-    "data": "error event json lane message model request response result serialize session thread tool usage validate",
+    "data": "error event json lane message model request response result serialize session thread tool trace usage validate",
     "schema": "describe describe_detail schema typed_tool",
     "runtime": "runtime stream",
     "engine": "adapter approval catalogue engine executor keys options prepare_step retry telemetry",

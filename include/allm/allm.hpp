@@ -36,6 +36,7 @@
 #include "allm/tool_help.hpp"
 #include "allm/tool_runner.hpp"
 #include "allm/tools_file.hpp"
+#include "allm/trace.hpp"
 #include "allm/typed_tool.hpp"
 #include "allm/validate.hpp"
 #include "allm/workers.hpp"

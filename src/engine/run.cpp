@@ -98,6 +98,20 @@ RunLimits resolve_limits(const CallOptions& options, const CallOptions& defaults
   return limits;
 }
 
+TraceParent resolve_trace(const CallOptions& options, bool has_telemetry, OptionProblems& problems) {
+  TraceParent trace;
+  if (options.traceparent) {
+    const Result<TraceParent> given = parse_traceparent(*options.traceparent);
+    if (!given) {
+      problems.add("traceparent", "is not a valid W3C traceparent");
+    } else {
+      trace = *given;
+    }
+  }
+  if (has_telemetry && !trace.trace_id.is_set()) trace.trace_id = make_trace_id();
+  return trace;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Run>> resolve_run(const Engine& engine, CallOptions options,
@@ -132,6 +146,9 @@ Result<std::shared_ptr<Run>> resolve_run(const Engine& engine, CallOptions optio
   }
   if (options.context && !options.context->is_object()) problems.add("context", "must be an object");
   if (!options.params.is_object()) problems.add("params", "must be an object");
+  run->telemetry = impl.options.telemetry.get();
+  if (!options.traceparent) options.traceparent = defaults.traceparent;
+  run->trace = resolve_trace(options, run->telemetry != nullptr, problems);
   problems.add_params(*impl.params);
   if (!problems.empty()) return std::unexpected(std::move(problems).error());
 
@@ -150,7 +167,6 @@ Result<std::shared_ptr<Run>> resolve_run(const Engine& engine, CallOptions optio
   if (options.prepare_step) run->side_usage = std::make_shared<SideUsage>();
   if (can_stop(options.cancel)) run->cancel = std::make_shared<CancelSignal>(options.cancel);
   run->can_end_early = run->run_timeout || run->cancel;
-  run->telemetry = impl.options.telemetry.get();
   run->request_id = options.request_id && !options.request_id->empty() ? *options.request_id : make_request_id();
   if (is_nonempty_object(options.context)) {
     run->context = std::make_shared<const Json>(*options.context);

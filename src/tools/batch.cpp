@@ -54,8 +54,9 @@ ToolBatchSource::ToolBatchSource(std::shared_ptr<const Run> run, std::vector<Too
       limit_(concurrency(*run_, calls_.size())) {}
 
 ToolBatchSource::ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls,
-                                 std::vector<Approval> decisions)
+                                 std::vector<Approval> decisions, SpanId span)
     : ToolBatchSource(std::move(run), std::move(calls)) {
+  span_ = span;
   ask_gate_ = false;
   take_decisions(std::move(decisions));
 }
@@ -193,7 +194,7 @@ void ToolBatchSource::start(std::size_t index) {
                            .rewritten = is_rewritten(index)});
   if (refusal) return refuse(index, *refusal);
   if (answer) return finish(index, *std::move(answer));
-  auto pending = std::make_shared<PendingCall>(run_, *tool, call, std::move(arguments), inbox_, index);
+  auto pending = std::make_shared<PendingCall>(run_, *tool, call, std::move(arguments), inbox_, index, span_);
   const std::chrono::milliseconds least(1);
   pending->dispatch(std::max(least, std::min(tool->timeout.value_or(run_->tool_timeout), run_->time_left())));
   slots_[index].pending = std::move(pending);
