@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 // Settings of a model rather than of a run.
 bool is_model_setting(const Engine& engine, const std::string& name) {
   constexpr std::array<std::string_view, 4> kNames = {"model", "temperature", "max_tokens", "prompt_cache"};
-  return std::ranges::find(kNames, name) != kNames.end() || engine.impl().params->provider.contains(name);
+  return std::ranges::find(kNames, name) != kNames.end() || EngineAccess::impl(engine).params->provider.contains(name);
 }
 
 // The engine's params that are settings of a model, or those that are not.

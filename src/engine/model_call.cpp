@@ -72,7 +72,7 @@ void ModelCall::open() {
 std::optional<Error> ModelCall::retry_or_fail(Error error) {
   source_.reset();
   stream_.fail(error);
-  const auto delay = retry_delay(run_->engine.impl().options.retry, error, attempt_, run_->time_left());
+  const auto delay = retry_delay(EngineAccess::impl(run_->engine).options.retry, error, attempt_, run_->time_left());
   if (!delay) {
     generate_.fail(error);
     return error;

@@ -57,7 +57,7 @@ const std::shared_ptr<const Json>& no_context() {
 
 const std::string* Run::model_name() const {
   if (options.model) return &options.model->id;
-  if (const auto& model = engine.impl().params->options.model) return &model->id;
+  if (const auto& model = EngineAccess::impl(engine).params->options.model) return &model->id;
   return engine.model() ? &engine.model()->id : nullptr;
 }
 
@@ -76,7 +76,7 @@ std::optional<RunEnd> Run::ended() const {
 }
 
 bool Run::has_response_format() const {
-  return options.response_format.has_value() || engine.impl().params->options.response_format.has_value();
+  return options.response_format.has_value() || EngineAccess::impl(engine).params->options.response_format.has_value();
 }
 
 namespace {
@@ -116,7 +116,7 @@ TraceParent resolve_trace(const CallOptions& options, bool has_telemetry, Option
 
 Result<std::shared_ptr<Run>> resolve_run(const Engine& engine, CallOptions options,
                                          std::shared_ptr<const ToolSet> tools) {
-  const Engine::Impl& impl = engine.impl();
+  const EngineAccess::Impl& impl = EngineAccess::impl(engine);
   const CallOptions& defaults = impl.params->options;
   auto run = std::make_shared<Run>();
   OptionProblems problems;
@@ -172,7 +172,7 @@ Result<std::shared_ptr<Run>> resolve_run(const Engine& engine, CallOptions optio
     run->context = std::make_shared<const Json>(*options.context);
   } else if (impl.options.context.is_object() && !impl.options.context.empty()) {
     // Shares the engine's own value, and keeps the engine alive with it.
-    run->context = std::shared_ptr<const Json>(run->engine.impl_pointer(), &impl.options.context);
+    run->context = std::shared_ptr<const Json>(EngineAccess::pointer(run->engine), &impl.options.context);
   } else {
     run->context = no_context();
   }

@@ -161,9 +161,9 @@ void Supervisor::stop(std::uint64_t job, std::chrono::milliseconds grace) {
 
 void Supervisor::watch_stopping() {
   if (stopping_.empty()) {
-    reader_.reset();
-  } else if (!reader_) {
-    reader_.emplace(loop_, false);
+    awaited_.reset();
+  } else if (!awaited_) {
+    awaited_.emplace(loop_, false);
   }
 }
 

@@ -75,7 +75,7 @@ class Supervisor : public Watcher, public std::enable_shared_from_this<Superviso
   std::uint64_t last_id_ = 0;
   std::map<std::uint64_t, std::shared_ptr<JobListener>> listeners_;
   std::set<std::uint64_t> stopping_;
-  std::optional<Loop::Reader> reader_;  // held while a job is stopping, because no call waits for its end
+  std::optional<Loop::Awaited> awaited_;  // held while a job is stopping, because no call waits for its end
 };
 
 }  // namespace allm

@@ -100,8 +100,8 @@ PendingCall::PendingCall(std::shared_ptr<const Run> run_settings, const Tool& to
       arguments_(std::move(arguments)),
       inbox_(std::move(inbox)),
       index_(index),
-      loop_(Impl::run->engine.runtime()->impl().loop),
-      pool_(Impl::run->engine.runtime()->impl().pool) {
+      loop_(RuntimeAccess::impl(*Impl::run->engine.runtime()).loop),
+      pool_(RuntimeAccess::impl(*Impl::run->engine.runtime()).pool) {
   span = new_span(*Impl::run, parent);
 }
 
@@ -119,12 +119,12 @@ void PendingCall::dispatch(std::chrono::milliseconds timeout) {
 
 std::shared_ptr<LaneCall> PendingCall::prepare_lane_call() {
   ToolCompletion done(std::make_shared<CompletionSink>(shared_from_this()));
-  const std::shared_ptr<Lanes> lanes = Impl::run->engine.runtime()->impl().service<Lanes>();
+  const std::shared_ptr<Lanes> lanes = RuntimeAccess::impl(*Impl::run->engine.runtime()).service<Lanes>();
   return lanes->prepare(tool_, arguments_, ToolContext(this), std::move(done));
 }
 
-void PendingCall::await(bool serving) {
-  if (lane_call_) lane_call_->await(serving);
+void PendingCall::await(bool waiter_drives) {
+  if (lane_call_) lane_call_->await(waiter_drives);
 }
 
 void PendingCall::disarm() { loop_->cancel(*this); }

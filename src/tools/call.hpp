@@ -62,7 +62,7 @@ class ToolContext::Impl {
 // Owned by the batch, the worker that runs it, the timer and every completion: it lives until the
 // last of them is done with it, however late that is.
 class PendingCall : public Pool::Task,
-                    public Timer::Task,
+                    public LoopTask,
                     public ToolContext::Impl,
                     public std::enable_shared_from_this<PendingCall> {
  public:
@@ -77,9 +77,9 @@ class PendingCall : public Pool::Task,
   ToolOutcome take_outcome() { return std::move(*outcome_); }
   // The deadline is not needed any more.
   void disarm();
-  // Before the consumer waits: whether it drives the loop meanwhile, for a call that the loop brings the answer of.
-  void await(bool serving);
-  // The loop that brings it; null for a call that runs on a thread.
+  // Before the consumer waits, for a call whose answer the loop brings: whether its thread drives the loop meanwhile.
+  void await(bool waiter_drives);
+  // The loop that brings the answer; null for a call that runs on a thread.
   const std::shared_ptr<Loop>* awaited_loop() const { return lane_call_ ? &loop_ : nullptr; }
 
   // Settles the call if it is not settled yet; whether it did. Any thread.
