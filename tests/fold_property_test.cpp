@@ -44,6 +44,13 @@ const std::vector<Tool>& all_tools() {
   static const auto* const tools = new std::vector<Tool>{
       {.name = "echo", .handler = [](const Json& arguments) { return ok(arguments); }},
       {.name = "text", .handler = [](const Json&) { return ok("täxt"); }},
+      {.name = "parts",
+       .handler =
+           [](const Json& arguments) {
+             if (arguments.empty()) return ok(TextPart{.text = "täxt"}, TextPart{.text = "more"});
+             return ok(TextPart{.text = "see"}, ImagePart{.image = {.source = MediaBytes{"\xff"}}},
+                       FilePart{.file = {.source = MediaId{"file-1"}}}, AudioPart{.audio = {.source = MediaUrl{"u"}}});
+           }},
       {.name = "fails", .handler = [](const Json& arguments) { return failure(arguments.value("why", Json("no"))); }},
       {.name = "halts", .handler = [](const Json& arguments) { return halt("own", arguments); }},
       {.name = "reserved", .handler = [](const Json&) { return halt("completed"); }},

@@ -170,21 +170,22 @@ Tool Random::tool() {
           .unknown_fields = unknown_fields()};
 }
 
-Image Random::image() {
-  Image image;
+decltype(Image::source) Random::source() {
   switch (below(4)) {
     case 0:
-      image.source = ImageBytes{bytes()};
-      break;
+      return MediaBytes{bytes()};
     case 1:
-      image.source = ImageBase64{text()};
-      break;
+      return MediaBase64{text()};
     case 2:
-      image.source = ImageUrl{text()};
-      break;
+      return MediaUrl{text()};
     default:
-      image.source = ImageFile{text()};
+      return MediaPath{text()};
   }
+}
+
+Image Random::image() {
+  Image image;
+  image.source = source();
   image.mime_type = maybe([&] { return text(); });
   image.width = maybe([&] { return integer(); });
   image.height = maybe([&] { return integer(); });
@@ -204,10 +205,41 @@ ImagePart Random::image_part() {
           .unknown_fields = unknown_fields()};
 }
 
+File Random::file() {
+  File file;
+  if (chance(4)) {
+    file.source = MediaId{text()};
+  } else {
+    std::visit([&file](auto&& kind) { file.source = std::move(kind); }, source());
+  }
+  file.mime_type = maybe([&] { return text(); });
+  file.name = maybe([&] { return text(); });
+  file.metadata = metadata();
+  file.unknown_fields = unknown_fields();
+  return file;
+}
+
+FilePart Random::file_part() { return {.file = file(), .metadata = metadata(), .unknown_fields = unknown_fields()}; }
+
+Audio Random::audio() {
+  return {.source = source(),
+          .mime_type = maybe([&] { return text(); }),
+          .metadata = metadata(),
+          .unknown_fields = unknown_fields()};
+}
+
+AudioPart Random::audio_part() {
+  return {.audio = audio(), .metadata = metadata(), .unknown_fields = unknown_fields()};
+}
+
 Part Random::part() {
-  switch (below(6)) {
+  switch (below(8)) {
     case 0:
-      return UnknownPart{Json{{"__type__", "ALLM.AudioPart"}, {"data", object(2)}}};
+      return UnknownPart{Json{{"__type__", "ALLM.VideoPart"}, {"data", object(2)}}};
+    case 3:
+      return file_part();
+    case 4:
+      return audio_part();
     case 1:
       return UnknownPart{integer()};
     case 2:

@@ -94,9 +94,14 @@ class Random {
 
   ToolCall tool_call();
   Tool tool();
+  decltype(Image::source) source();
   Image image();
   TextPart text_part();
   ImagePart image_part();
+  FilePart file_part();
+  File file();
+  AudioPart audio_part();
+  Audio audio();
   Part part();
   Content content();
   Message message();

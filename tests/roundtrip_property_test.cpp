@@ -42,6 +42,10 @@ RC_GTEST_PROP(RoundTrip, Json, (const gen::Source& source)) {
 RC_GTEST_PROP(RoundTrip, TextPart, (const gen::Source& source)) { survives(gen::Random(source).text_part()); }
 RC_GTEST_PROP(RoundTrip, ImagePart, (const gen::Source& source)) { survives(gen::Random(source).image_part()); }
 RC_GTEST_PROP(RoundTrip, Image, (const gen::Source& source)) { survives(gen::Random(source).image()); }
+RC_GTEST_PROP(RoundTrip, FilePart, (const gen::Source& source)) { survives(gen::Random(source).file_part()); }
+RC_GTEST_PROP(RoundTrip, File, (const gen::Source& source)) { survives(gen::Random(source).file()); }
+RC_GTEST_PROP(RoundTrip, AudioPart, (const gen::Source& source)) { survives(gen::Random(source).audio_part()); }
+RC_GTEST_PROP(RoundTrip, Audio, (const gen::Source& source)) { survives(gen::Random(source).audio()); }
 RC_GTEST_PROP(RoundTrip, ToolCall, (const gen::Source& source)) { survives(gen::Random(source).tool_call()); }
 RC_GTEST_PROP(RoundTrip, Message, (const gen::Source& source)) { survives(gen::Random(source).message()); }
 RC_GTEST_PROP(RoundTrip, Thread, (const gen::Source& source)) { survives(gen::Random(source).thread()); }

@@ -113,7 +113,9 @@ struct ToolExecutionCompleted {
 // One of the next three follows each ToolExecutionCompleted.
 struct ToolResultEncoded {
   std::string id = {};
-  std::string content = {};  // of the tool message
+  std::string content = {};  // of the tool message; "" if it has parts
+  // The content of the tool message if the tool answered with images, documents or audio.
+  std::vector<Part> parts = {};
   bool operator==(const ToolResultEncoded&) const;
 };
 struct AskUserRequested {

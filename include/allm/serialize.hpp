@@ -32,6 +32,10 @@ Result<std::string> to_json(const Message& value);
 Result<std::string> to_json(const TextPart& value);
 Result<std::string> to_json(const ImagePart& value);
 Result<std::string> to_json(const Image& value);
+Result<std::string> to_json(const FilePart& value);
+Result<std::string> to_json(const File& value);
+Result<std::string> to_json(const AudioPart& value);
+Result<std::string> to_json(const Audio& value);
 Result<std::string> to_json(const ToolCall& value);
 Result<std::string> to_json(const Tool& value);
 Result<std::string> to_json(const Request& value);
@@ -55,8 +59,8 @@ template <class T>
 Result<T> from_json_value(const Json& value);
 
 // Any tagged value; one whose tag is unknown comes back as it was.
-using AnyValue = std::variant<Json, Message, TextPart, ImagePart, Image, ToolCall, Tool, Request, Response, Usage,
-                              Thread, Session, StepResult, ChatResult, ModelRef, Error>;
+using AnyValue = std::variant<Json, Message, TextPart, ImagePart, Image, FilePart, File, AudioPart, Audio, ToolCall,
+                              Tool, Request, Response, Usage, Thread, Session, StepResult, ChatResult, ModelRef, Error>;
 Result<AnyValue> any_from_json(std::string_view text, const ReadLimits& limits = {});
 
 }  // namespace allm

@@ -28,6 +28,7 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "allm/lane.hpp"
 #include "allm/message.hpp"
@@ -39,6 +40,8 @@ class Engine;
 // What a handler answers.
 struct ToolOk {
   Json value = null_json();
+  // The answer as text, images, documents and audio. If there are any, `value` is ignored.
+  std::vector<Part> parts = {};
   bool operator==(const ToolOk&) const;
 };
 // A failure: a value that the handler reported, or an Error of kind ToolError made by the runtime.
@@ -62,7 +65,28 @@ struct Halt {
 };
 using ToolOutcome = std::variant<ToolOk, ToolFailure, AskUser, Halt>;
 
+namespace detail {
+template <class P>
+concept ContentPart = std::same_as<P, TextPart> || std::same_as<P, ImagePart> || std::same_as<P, FilePart> ||
+                      std::same_as<P, AudioPart> || std::same_as<P, Part>;
+}  // namespace detail
+
 ToolOutcome ok(Json value);
+// An answer in parts: ok(TextPart{"The chart:"}, ImagePart{image}). With media among them, the tool message has these
+// parts as its content; texts alone are joined by newlines. Encoders are not asked.
+template <detail::ContentPart First, detail::ContentPart... Rest>
+ToolOutcome ok(First first, Rest... rest) {
+  ToolOk outcome;
+  outcome.parts.emplace_back(std::move(first));
+  (outcome.parts.emplace_back(std::move(rest)), ...);
+  return outcome;
+}
+template <std::same_as<std::vector<Part>> Parts>
+ToolOutcome ok(Parts parts) {
+  ToolOk outcome;
+  outcome.parts = std::move(parts);
+  return outcome;
+}
 ToolOutcome failure(Json reason);
 ToolOutcome ask_user(std::string question, Json options = empty_object());
 ToolOutcome halt(std::string reason, Json result = null_json());
@@ -84,9 +108,6 @@ class ToolContext {
   const ToolCall& tool_call() const;
   // The engine that runs the call, for handlers that call a model themselves.
   const Engine& engine() const;
-  // The call's span as the text of a W3C traceparent header, for what the handler calls: other services, or runs of its
-  // own (CallOptions::traceparent). Without telemetry it is the traceparent that the run was given, if any.
-  std::optional<std::string> traceparent() const;
   // Asked to stop at the deadline, and when the run is dropped.
   std::stop_token stop_token() const;
   std::chrono::steady_clock::time_point deadline() const;

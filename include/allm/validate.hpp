@@ -20,4 +20,10 @@ Status validate(const Session& session);  // invalid_session
 Result<std::vector<Message>> messages_from_json(
     const Json& json, ValidationError::Reason reason = ValidationError::Reason::invalid_thread);
 
+// The parts of a message from a plain JSON array: {"type": "text", "text"}, and with one source each {"type": "image",
+// "url" | "base64" | "file", "mime_type", "detail"}, {"type": "file", "url" | "base64" | "file" | "file_id",
+// "mime_type", "name"} and {"type": "audio", "url" | "base64" | "file", "mime_type"}; or tagged ones. Fails with
+// ValidationError `invalid_message`.
+Result<std::vector<Part>> parts_from_json(const Json& json);
+
 }  // namespace allm

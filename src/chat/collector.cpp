@@ -163,7 +163,9 @@ void StreamCollector::State::apply(const Event& event) {
       break;
     case EventTag::tool_result_encoded: {
       const auto& encoded = *event.get_if<ToolResultEncoded>();
-      unanswered(encoded.id)->message = tool_result(encoded.id, encoded.content);
+      Content content = encoded.content;
+      if (!encoded.parts.empty()) content = encoded.parts;
+      unanswered(encoded.id)->message = tool_result(encoded.id, std::move(content));
       break;
     }
     case EventTag::ask_user_requested: {

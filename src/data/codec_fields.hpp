@@ -41,6 +41,14 @@ inline constexpr std::string_view kTag<ImagePart> = "ALLM.ImagePart";
 template <>
 inline constexpr std::string_view kTag<Image> = "ALLM.Image";
 template <>
+inline constexpr std::string_view kTag<FilePart> = "ALLM.FilePart";
+template <>
+inline constexpr std::string_view kTag<File> = "ALLM.File";
+template <>
+inline constexpr std::string_view kTag<AudioPart> = "ALLM.AudioPart";
+template <>
+inline constexpr std::string_view kTag<Audio> = "ALLM.Audio";
+template <>
 inline constexpr std::string_view kTag<ToolCall> = "ALLM.ToolCall";
 template <>
 inline constexpr std::string_view kTag<Tool> = "ALLM.Tool";
@@ -109,6 +117,28 @@ bool fields(V& v, Is<Image> auto& m) {
   return v.field("height", m.height) && v.metadata(m.metadata) && v.field("mime_type", m.mime_type) &&
          v.field("prompt", m.prompt) && v.field("revised_prompt", m.revised_prompt) && v.required("source", m.source) &&
          v.field("width", m.width) && v.unknown(m.unknown_fields);
+}
+
+template <class V>
+bool fields(V& v, Is<FilePart> auto& m) {
+  return v.required("file", m.file) && v.metadata(m.metadata) && v.unknown(m.unknown_fields);
+}
+
+template <class V>
+bool fields(V& v, Is<File> auto& m) {
+  return v.metadata(m.metadata) && v.field("mime_type", m.mime_type) && v.field("name", m.name) &&
+         v.required("source", m.source) && v.unknown(m.unknown_fields);
+}
+
+template <class V>
+bool fields(V& v, Is<AudioPart> auto& m) {
+  return v.required("audio", m.audio) && v.metadata(m.metadata) && v.unknown(m.unknown_fields);
+}
+
+template <class V>
+bool fields(V& v, Is<Audio> auto& m) {
+  return v.metadata(m.metadata) && v.field("mime_type", m.mime_type) && v.required("source", m.source) &&
+         v.unknown(m.unknown_fields);
 }
 
 template <class V>
@@ -204,7 +234,7 @@ bool fields(V& v, Is<PromptCache> auto& m) {
   return v.required("key", m.key) && v.required("retention", m.retention) && v.closed();
 }
 
-// The source of an image. Text is const when it is written.
+// The source of an image, a file or audio. Text is const when it is written.
 template <class Text>
 struct SourceParts {
   Text& type;

@@ -36,6 +36,10 @@ template Result<Message> from_json(std::string_view text, const ReadLimits& limi
 template Result<TextPart> from_json(std::string_view text, const ReadLimits& limits);
 template Result<ImagePart> from_json(std::string_view text, const ReadLimits& limits);
 template Result<Image> from_json(std::string_view text, const ReadLimits& limits);
+template Result<FilePart> from_json(std::string_view text, const ReadLimits& limits);
+template Result<File> from_json(std::string_view text, const ReadLimits& limits);
+template Result<AudioPart> from_json(std::string_view text, const ReadLimits& limits);
+template Result<Audio> from_json(std::string_view text, const ReadLimits& limits);
 template Result<ToolCall> from_json(std::string_view text, const ReadLimits& limits);
 template Result<Tool> from_json(std::string_view text, const ReadLimits& limits);
 template Result<Request> from_json(std::string_view text, const ReadLimits& limits);

@@ -36,6 +36,8 @@ bool read(Reader& reader, Node node, Part& out) {
     node.each_member([&](std::string_view key, Node value) {
       if (key == "text") tag = kTag<TextPart>;
       if (key == "image") tag = kTag<ImagePart>;
+      if (key == "file") tag = kTag<FilePart>;
+      if (key == "audio") tag = kTag<AudioPart>;
       if (key == "__type__" && value.kind() == NodeKind::string) {
         tag = value.string();
         return false;
@@ -44,6 +46,8 @@ bool read(Reader& reader, Node node, Part& out) {
     });
     if (tag == kTag<TextPart>) return read(reader, node, out.template emplace<TextPart>());
     if (tag == kTag<ImagePart>) return read(reader, node, out.template emplace<ImagePart>());
+    if (tag == kTag<FilePart>) return read(reader, node, out.template emplace<FilePart>());
+    if (tag == kTag<AudioPart>) return read(reader, node, out.template emplace<AudioPart>());
   }
   return reader.json(node, out.template emplace<UnknownPart>().value);
 }
@@ -55,8 +59,11 @@ bool read(Reader& reader, Node node, Content& out) {
   return reader.fail_type("a string or an array of parts", node.kind());
 }
 
-template <class Node>
-bool read(Reader& reader, Node node, decltype(Image::source)& out) {
+template <class Node, class... Kind>
+  requires(std::same_as<std::variant<Kind...>, decltype(Image::source)> ||
+           std::same_as<std::variant<Kind...>, decltype(File::source)>)
+bool read(Reader& reader, Node node, std::variant<Kind...>& out) {
+  constexpr bool kHasId = (std::same_as<Kind, MediaId> || ...);
   std::string type;
   std::string value;
   SourceParts<std::string> parts{type, value};
@@ -66,16 +73,18 @@ bool read(Reader& reader, Node node, decltype(Image::source)& out) {
     if (!bytes.has_value()) {
       return reader.fail("invalid_base64", "the value of a binary source must be base64 with padding");
     }
-    out = ImageBytes{std::move(*bytes)};
+    out = MediaBytes{std::move(*bytes)};
   } else if (type == "base64") {
-    out = ImageBase64{std::move(value)};
+    out = MediaBase64{std::move(value)};
   } else if (type == "url") {
-    out = ImageUrl{std::move(value)};
+    out = MediaUrl{std::move(value)};
   } else if (type == "file") {
-    out = ImageFile{std::move(value)};
+    out = MediaPath{std::move(value)};
+  } else if (kHasId && type == "file_id") {
+    if constexpr (kHasId) out = MediaId{std::move(value)};
   } else {
-    reader.fail("atom_decode_failed",
-                fmt::format("unknown word \"{:.64}\"; allowed are binary, base64, url, file", type));
+    reader.fail("atom_decode_failed", fmt::format("unknown word \"{:.64}\"; allowed are binary, base64, url, file{}",
+                                                  type, kHasId ? ", file_id" : ""));
     return reader.failure().at("type");
   }
   return true;

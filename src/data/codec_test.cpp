@@ -154,6 +154,20 @@ TEST(Codec, ReadsAndWritesEveryKindOfError) {
       "errors[0][0][0] invalid_type");
 }
 
+TEST(Codec, ReadsDocumentsAndAudioFromEverySource) {
+  const FilePart file = sample<FilePart>(
+      R"({"__type__":"ALLM.FilePart","data":{"file":{"__type__":"ALLM.File","data":{"metadata":{},)"
+      R"("mime_type":"application/pdf","name":"a.pdf","source":{"type":"file_id","value":"file-1"}}},"metadata":{}}})");
+  EXPECT_EQ(file, (FilePart{.file = {.source = MediaId{"file-1"}, .mime_type = "application/pdf", .name = "a.pdf"}}));
+  const AudioPart audio = sample<AudioPart>(
+      R"({"__type__":"ALLM.AudioPart","data":{"audio":{"__type__":"ALLM.Audio","data":{"metadata":{},)"
+      R"("mime_type":"audio/wav","source":{"type":"binary","value":"UklG"}}},"metadata":{}}})");
+  EXPECT_EQ(audio, (AudioPart{.audio = {.source = MediaBytes{"RIF"}, .mime_type = "audio/wav"}}));
+  EXPECT_TRUE(std::holds_alternative<MediaPath>(from_json<File>(R"({"source":{"type":"file","value":"f"}})")->source));
+  EXPECT_EQ(refusal<Audio>(R"({"source":{"type":"file_id","value":"f"}})"), "source.type atom_decode_failed");
+  EXPECT_EQ(refusal<Image>(R"({"source":{"type":"file_id","value":"f"}})"), "source.type atom_decode_failed");
+}
+
 TEST(Codec, ReadsImagesFromEverySource) {
   const ImagePart part = sample<ImagePart>(
       R"({"__type__":"ALLM.ImagePart","data":{"detail":"auto","image":{"__type__":"ALLM.Image","data":{"height":null,
@@ -350,10 +364,10 @@ TEST(Codec, IgnoresFurtherMembersOfAnEnvelope) {
 
 TEST(Codec, KeepsPartsItDoesNotKnow) {
   const Message message = *from_json<Message>(
-      R"({"role":"user","content":[{"__type__":"ALLM.AudioPart","data":{"x":1}},{"text":"a"},{"image":{"source":{"type":"url","value":"u"}}},"loose"]})");
+      R"({"role":"user","content":[{"__type__":"ALLM.VideoPart","data":{"x":1}},{"text":"a"},{"image":{"source":{"type":"url","value":"u"}}},"loose"]})");
   const auto& parts = std::get<std::vector<Part>>(message.content);
   ASSERT_EQ(parts.size(), 4U);
-  EXPECT_EQ(std::get<UnknownPart>(parts[0]).value["__type__"], "ALLM.AudioPart");
+  EXPECT_EQ(std::get<UnknownPart>(parts[0]).value["__type__"], "ALLM.VideoPart");
   EXPECT_EQ(std::get<TextPart>(parts[1]).text, "a");
   EXPECT_TRUE(std::holds_alternative<ImagePart>(parts[2]));
   EXPECT_EQ(std::get<UnknownPart>(parts[3]).value, "loose");

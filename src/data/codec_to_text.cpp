@@ -23,6 +23,10 @@ Result<std::string> to_json(const Message& value) { return to_text(value); }
 Result<std::string> to_json(const TextPart& value) { return to_text(value); }
 Result<std::string> to_json(const ImagePart& value) { return to_text(value); }
 Result<std::string> to_json(const Image& value) { return to_text(value); }
+Result<std::string> to_json(const FilePart& value) { return to_text(value); }
+Result<std::string> to_json(const File& value) { return to_text(value); }
+Result<std::string> to_json(const AudioPart& value) { return to_text(value); }
+Result<std::string> to_json(const Audio& value) { return to_text(value); }
 Result<std::string> to_json(const ToolCall& value) { return to_text(value); }
 Result<std::string> to_json(const Tool& value) { return to_text(value); }
 Result<std::string> to_json(const Request& value) {

@@ -5,6 +5,7 @@
 // where and why.
 #pragma once
 
+#include <concepts>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "data/codec_field_writer.hpp"
 #include "data/codec_fields.hpp"
 #include "data/names.hpp"
+#include "data/overloaded.hpp"
 
 namespace allm::codec {
 
@@ -112,16 +114,19 @@ bool write(Sink& sink, const Content& content) {
   return std::visit([&](const auto& form) { return write(sink, form); }, content);
 }
 
-template <class Sink>
-bool write(Sink& sink, const decltype(Image::source)& source) {
+template <class Sink, class... Kind>
+  requires(std::same_as<std::variant<Kind...>, decltype(Image::source)> ||
+           std::same_as<std::variant<Kind...>, decltype(File::source)>)
+bool write(Sink& sink, const std::variant<Kind...>& source) {
   const auto put = [&](const std::string& type, const std::string& value) {
     SourceParts<const std::string> parts{type, value};
     return write_plain(sink, parts);
   };
-  return std::visit(Overloaded{[&](const ImageBytes& image) { return put("binary", base64_encode(image.bytes)); },
-                               [&](const ImageBase64& image) { return put("base64", image.text); },
-                               [&](const ImageUrl& image) { return put("url", image.url); },
-                               [&](const ImageFile& image) { return put("file", image.path); }},
+  return std::visit(Overloaded{[&](const MediaBytes& media) { return put("binary", base64_encode(media.bytes)); },
+                               [&](const MediaBase64& media) { return put("base64", media.text); },
+                               [&](const MediaUrl& media) { return put("url", media.url); },
+                               [&](const MediaPath& media) { return put("file", media.path); },
+                               [&](const MediaId& media) { return put("file_id", media.id); }},
                     source);
 }
 

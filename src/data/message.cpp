@@ -1,5 +1,6 @@
 #include "allm/message.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "data/names.hpp"
@@ -22,8 +23,16 @@ Message system(Content content) { return {.role = Role::system, .content = std::
 Message user(Content content) { return {.role = Role::user, .content = std::move(content)}; }
 Message assistant(Content content) { return {.role = Role::assistant, .content = std::move(content)}; }
 
-Message tool_result(std::string tool_call_id, std::string content) {
+Message tool_result(std::string tool_call_id, Content content) {
   return {.role = Role::tool, .content = std::move(content), .tool_call_id = std::move(tool_call_id)};
+}
+
+bool has_media(const Content& content) {
+  const auto is_media = [](const Part& part) {
+    return !std::holds_alternative<TextPart>(part) && !std::holds_alternative<UnknownPart>(part);
+  };
+  const auto* parts = std::get_if<std::vector<Part>>(&content);
+  return parts != nullptr && std::ranges::any_of(*parts, is_media);
 }
 
 }  // namespace allm

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -84,24 +85,52 @@ Part plain_text(const Json& json, const Path& path, Errors& errors) {
   return part;
 }
 
-Part plain_image(const Json& json, const Path& path, Errors& errors) {
-  ImagePart part;
+// Source and type of an image, a document or audio. `from_file` makes one of a path.
+template <class Media>
+Media plain_media(const Json& json, Media (*from_file)(std::string), const Path& path, Errors& errors) {
+  Media media;
   const auto url = text_or_null(json, "url", path, errors);
   const auto base64 = text_or_null(json, "base64", path, errors);
   const auto file = text_or_null(json, "file", path, errors);
-  if (url.has_value() + base64.has_value() + file.has_value() != 1) {
+  std::optional<std::string> id;
+  if constexpr (std::is_same_v<Media, File>) id = text_or_null(json, "file_id", path, errors);
+  if (url.has_value() + base64.has_value() + file.has_value() + id.has_value() != 1) {
     errors.push_back({path, "one_source_required"});
   } else if (url.has_value()) {
-    part.image.source = ImageUrl{*url};
+    media.source = MediaUrl{*url};
   } else if (base64.has_value()) {
-    part.image.source = ImageBase64{*base64};
+    media.source = MediaBase64{*base64};
+  } else if (file.has_value()) {
+    media = from_file(*file);
   } else {
-    part.image = image_from_file(*file);
+    if constexpr (std::is_same_v<Media, File>) media.source = MediaId{*id};
   }
-  if (auto mime_type = text_or_null(json, "mime_type", path, errors)) part.image.mime_type = std::move(mime_type);
-  if (base64.has_value() && !part.image.mime_type.has_value()) {
-    errors.push_back({extended(path, "mime_type"), "required"});
-  }
+  if (auto mime_type = text_or_null(json, "mime_type", path, errors)) media.mime_type = std::move(mime_type);
+  if (base64.has_value() && !media.mime_type.has_value()) errors.push_back({extended(path, "mime_type"), "required"});
+  return media;
+}
+
+Part plain_file(const Json& json, const Path& path, Errors& errors) {
+  FilePart part{.file = plain_media<File>(json, file_from_path, path, errors)};
+  if (auto name = text_or_null(json, "name", path, errors)) part.file.name = std::move(name);
+  part.metadata = object_or_empty(json, "metadata", path, errors);
+  refuse_others(
+      json,
+      std::array<std::string_view, 8>{"type", "url", "base64", "file", "file_id", "mime_type", "name", "metadata"},
+      path, errors);
+  return part;
+}
+
+Part plain_audio(const Json& json, const Path& path, Errors& errors) {
+  AudioPart part{.audio = plain_media<Audio>(json, audio_from_file, path, errors)};
+  part.metadata = object_or_empty(json, "metadata", path, errors);
+  refuse_others(json, std::array<std::string_view, 6>{"type", "url", "base64", "file", "mime_type", "metadata"}, path,
+                errors);
+  return part;
+}
+
+Part plain_image(const Json& json, const Path& path, Errors& errors) {
+  ImagePart part{.image = plain_media<Image>(json, image_from_file, path, errors)};
   if (const auto detail = text_or_null(json, "detail", path, errors)) {
     const std::optional<ImageDetail> known = enum_from_name<ImageDetail>(*detail);
     if (!known.has_value()) errors.push_back({extended(path, "detail"), "unknown"});
@@ -117,9 +146,13 @@ Part plain_image(const Json& json, const Path& path, Errors& errors) {
 Part part_from_json(const Json& json, const Path& path, Errors& errors) {
   if (has_tag(json, "ALLM.TextPart")) return decoded<TextPart>(json, path, errors).value_or(TextPart{});
   if (has_tag(json, "ALLM.ImagePart")) return decoded<ImagePart>(json, path, errors).value_or(ImagePart{});
+  if (has_tag(json, "ALLM.FilePart")) return decoded<FilePart>(json, path, errors).value_or(FilePart{});
+  if (has_tag(json, "ALLM.AudioPart")) return decoded<AudioPart>(json, path, errors).value_or(AudioPart{});
   if (json.is_object() && !json.contains("__type__")) {
     if (member(json, "type") == "text") return plain_text(json, path, errors);
     if (member(json, "type") == "image") return plain_image(json, path, errors);
+    if (member(json, "type") == "file") return plain_file(json, path, errors);
+    if (member(json, "type") == "audio") return plain_audio(json, path, errors);
   }
   return UnknownPart{json};
 }
@@ -221,6 +254,20 @@ Result<std::vector<Message>> messages_from_json(const Json& json, ValidationErro
   }
   if (!errors.empty()) return std::unexpected(problems(reason, std::move(errors)));
   return messages;
+}
+
+Result<std::vector<Part>> parts_from_json(const Json& json) {
+  Errors errors;
+  const Path path = {"content"};
+  Message message;
+  if (json.is_array()) {
+    message.content = content_from_json(json, path, errors);
+    check_message(message, {}, errors);
+  } else {
+    errors.push_back({path, "invalid_type"});
+  }
+  if (!errors.empty()) return std::unexpected(problems(ValidationError::Reason::invalid_message, std::move(errors)));
+  return std::get<std::vector<Part>>(std::move(message.content));
 }
 
 }  // namespace allm

@@ -75,13 +75,21 @@ TEST(PlainMessagesTest, ReadsPlainParts) {
     {"type":"text","text":"look"},
     {"type":"image","url":"https://example.com/a.png","detail":"low"},
     {"type":"image","base64":"YWI=","mime_type":"image/png"},
-    {"type":"image","file":"a.gif"}]}])");
+    {"type":"image","file":"a.gif"},
+    {"type":"file","file":"notes/a.pdf"},
+    {"type":"file","file_id":"file-1","name":"b.pdf","metadata":{"k":1}},
+    {"type":"audio","base64":"YWI=","mime_type":"audio/wav"},
+    {"type":"audio","url":"https://example.com/a.mp3"}]}])");
   ASSERT_TRUE(messages.has_value()) << messages.error().message();
   const std::vector<Part> parts = {
       TextPart{.text = "look"},
       ImagePart{.image = {.source = ImageUrl{"https://example.com/a.png"}}, .detail = ImageDetail::low},
       ImagePart{.image = {.source = ImageBase64{"YWI="}, .mime_type = "image/png"}},
-      ImagePart{.image = {.source = ImageFile{"a.gif"}, .mime_type = "image/gif"}}};
+      ImagePart{.image = {.source = ImageFile{"a.gif"}, .mime_type = "image/gif"}},
+      FilePart{.file = {.source = MediaPath{"notes/a.pdf"}, .mime_type = "application/pdf", .name = "a.pdf"}},
+      FilePart{.file = {.source = MediaId{"file-1"}, .name = "b.pdf"}, .metadata = {{"k", 1}}},
+      AudioPart{.audio = {.source = MediaBase64{"YWI="}, .mime_type = "audio/wav"}},
+      AudioPart{.audio = {.source = MediaUrl{"https://example.com/a.mp3"}}}};
   EXPECT_EQ(*messages, std::vector<Message>{user(parts)});
 }
 
@@ -100,6 +108,20 @@ TEST(PlainMessagesTest, ReportsBrokenParts) {
     const std::string json = std::string(R"([{"role":"user","content":[)") + part + "]}]";
     EXPECT_EQ(errors_of(json.c_str()), (Errors{{{"messages", 0, "content"}, "invalid_part_type"}})) << part;
   }
+}
+
+TEST(PlainMessagesTest, ReportsBrokenDocumentsAndAudio) {
+  EXPECT_EQ(errors_of(R"([{"role":"user","content":[
+    {"type":"file"}, {"type":"file","file_id":"a","url":"u"}, {"type":"file","base64":"YWI=","detail":"low"},
+    {"type":"audio","file_id":"a"}, {"type":"audio","url":1}]}])"),
+            (Errors{{{"messages", 0, "content", 0}, "one_source_required"},
+                    {{"messages", 0, "content", 1}, "one_source_required"},
+                    {{"messages", 0, "content", 2, "mime_type"}, "required"},
+                    {{"messages", 0, "content", 2, "detail"}, "unknown_field"},
+                    {{"messages", 0, "content", 3}, "one_source_required"},
+                    {{"messages", 0, "content", 3, "file_id"}, "unknown_field"},
+                    {{"messages", 0, "content", 4, "url"}, "invalid_type"},
+                    {{"messages", 0, "content", 4}, "one_source_required"}}));
 }
 
 TEST(PlainMessagesTest, ReadsTaggedPartsAndMessages) {

@@ -23,7 +23,7 @@ constexpr std::array kWords = {
     Words{"empty", "name", "is empty: give the tool a name"},
     Words{"unknown", "role", "is unknown: use system, user, assistant or tool"},
     Words{"unknown", "", "is unknown"},
-    Words{"invalid_part_type", "", "has a part that is neither a text nor an image part"},
+    Words{"invalid_part_type", "", "has a part that is not a text, image, file or audio part"},
     Words{"invalid_type", "content", "must be a text or a list of parts"},
     Words{"invalid_type", "messages", "must be a list of messages"},
     Words{"invalid_type", "", "has the wrong type"},
@@ -41,7 +41,7 @@ constexpr std::array kWords = {
     Words{"invalid_shape", "prompt_cache", "must have a key that is null or not empty, and a retention short or long"},
     Words{"requires_json_schema", "", "needs a response_format of type json_schema"},
     Words{"required_for_status", "", "is required by the session's status"},
-    Words{"one_source_required", "", "needs exactly one of url, base64 and file"},
+    Words{"one_source_required", "", "needs exactly one source: url, base64, file or, for documents, file_id"},
     Words{"given_twice", "", "is given here and in metadata: give it once"},
     Words{"error_required_for_status", "", "must hold the error of a session whose status is error"},
 };
@@ -59,7 +59,9 @@ std::string explain(const FieldError& error, const ProblemDetails& details) {
     return fmt::format("{}: two tools are named '{}'", path, details.duplicate_name);
   }
   if (error.reason == "invalid_part_type" && !details.part_type.empty()) {
-    return fmt::format("{} has a part of type {}: expected ALLM.TextPart or ALLM.ImagePart", path, details.part_type);
+    return fmt::format(
+        "{} has a part of type {}: expected ALLM.TextPart, ALLM.ImagePart, ALLM.FilePart or ALLM.AudioPart", path,
+        details.part_type);
   }
   const std::string_view field = last_name(error.path);
   const auto* found = std::ranges::find_if(kWords, [&](const Words& entry) {

@@ -20,11 +20,19 @@ using Reason = ValidationError::Reason;
 
 // --- Messages ---
 
+template <class Media>
+bool is_utf8_media(const Media& media) {
+  const auto* url = std::get_if<MediaUrl>(&media.source);
+  return (url == nullptr || is_utf8(url->url)) && is_utf8(media.mime_type.value_or(""));
+}
+
 bool is_utf8_part(const Part& part) {
   if (const auto* text = std::get_if<TextPart>(&part)) return is_utf8(text->text);
-  if (const auto* image = std::get_if<ImagePart>(&part)) {
-    const auto* url = std::get_if<ImageUrl>(&image->image.source);
-    return url == nullptr || is_utf8(url->url);
+  if (const auto* image = std::get_if<ImagePart>(&part)) return is_utf8_media(image->image);
+  if (const auto* audio = std::get_if<AudioPart>(&part)) return is_utf8_media(audio->audio);
+  if (const auto* file = std::get_if<FilePart>(&part)) {
+    const auto* id = std::get_if<MediaId>(&file->file.source);
+    return is_utf8_media(file->file) && is_utf8(file->file.name.value_or("")) && (id == nullptr || is_utf8(id->id));
   }
   return true;
 }
@@ -204,7 +212,9 @@ Status validate(const Message& message) {
   Json metadata = Json::object();
   if (const UnknownPart* part = first_unknown_part(message.content)) {
     details.part_type = type_of_part(part->value);
-    metadata["invalid_part_type"] = {{"expected", {"ALLM.TextPart", "ALLM.ImagePart"}}, {"got", details.part_type}};
+    metadata["invalid_part_type"] = {
+        {"expected", {"ALLM.TextPart", "ALLM.ImagePart", "ALLM.FilePart", "ALLM.AudioPart"}},
+        {"got", details.part_type}};
   }
   return status(Reason::invalid_message, std::move(errors), details, std::move(metadata));
 }

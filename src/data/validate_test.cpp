@@ -53,10 +53,12 @@ TEST(ValidateMessageTest, ARoleOutsideTheSetIsUnknown) {
 TEST(ValidateMessageTest, AnUnknownPartIsNamedInMetadataAndMessage) {
   EXPECT_EQ(check(kBadPart), (Errors{{{"content"}, "invalid_part_type"}}));
   const Status status = validate(kBadPart);
-  EXPECT_EQ(status.error().metadata().dump(),
-            R"({"invalid_part_type":{"expected":["ALLM.TextPart","ALLM.ImagePart"],"got":"ALLM.SoundPart"}})");
+  EXPECT_EQ(
+      status.error().metadata().dump(),
+      R"({"invalid_part_type":{"expected":["ALLM.TextPart","ALLM.ImagePart","ALLM.FilePart","ALLM.AudioPart"],"got":"ALLM.SoundPart"}})");
   EXPECT_EQ(status.error().message(),
-            "invalid message: content has a part of type ALLM.SoundPart: expected ALLM.TextPart or ALLM.ImagePart");
+            "invalid message: content has a part of type ALLM.SoundPart: "
+            "expected ALLM.TextPart, ALLM.ImagePart, ALLM.FilePart or ALLM.AudioPart");
   EXPECT_EQ(validate(user(std::vector<Part>{UnknownPart{5}})).error().metadata()["invalid_part_type"]["got"], "number");
 }
 
@@ -68,6 +70,12 @@ TEST(ValidateMessageTest, TextThatIsNotUtf8IsRefused) {
   EXPECT_EQ(check(user(std::vector<Part>{TextPart{.text = "\xc0\x80"}})), expected);
   EXPECT_EQ(check(user(std::vector<Part>{ImagePart{.image = {.source = ImageUrl{"\xff"}}}})), expected);
   EXPECT_EQ(check(user(std::vector<Part>{ImagePart{.image = {.source = ImageBytes{"\xff"}}}})), Errors());
+  EXPECT_EQ(check(user(std::vector<Part>{FilePart{.file = {.source = MediaId{"\xff"}}}})), expected);
+  EXPECT_EQ(check(user(std::vector<Part>{FilePart{.file = {.source = MediaUrl{"u"}, .name = "\xff"}}})), expected);
+  EXPECT_EQ(check(user(std::vector<Part>{FilePart{.file = {.source = MediaBytes{"\xff"}, .name = "a"}}})), Errors());
+  EXPECT_EQ(check(user(std::vector<Part>{AudioPart{.audio = {.source = MediaUrl{"\xff"}}}})), expected);
+  EXPECT_EQ(check(user(std::vector<Part>{AudioPart{.audio = {.source = MediaPath{"a"}, .mime_type = "\xff"}}})),
+            expected);
 }
 
 TEST(ValidateMessageTest, FindsABadByteAtEveryPosition) {

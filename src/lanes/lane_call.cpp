@@ -21,13 +21,13 @@ void LaneCall::progress(Json report) {
   if (kept) context_.report_progress(std::move(report));
 }
 
-void LaneCall::await(bool waiter_drives) {
+void LaneCall::await(bool serving) {
   const std::lock_guard lock(mutex_);
   if (over_) return;
-  if (awaited_) {
-    awaited_->set_waiter_drives(waiter_drives);
+  if (reader_) {
+    reader_->set_serving(serving);
   } else {
-    awaited_.emplace(loop_, waiter_drives);
+    reader_.emplace(loop_, serving);
   }
 }
 
@@ -37,7 +37,7 @@ bool LaneCall::answer(ToolOutcome outcome) {
     const std::lock_guard lock(mutex_);
     over_ = true;
     std::swap(done, done_);
-    awaited_.reset();
+    reader_.reset();
   }
   return done && (*done)(std::move(outcome));
 }
@@ -47,7 +47,7 @@ void LaneCall::abandon() {
   const std::lock_guard lock(mutex_);
   over_ = true;
   std::swap(done, done_);
-  awaited_.reset();
+  reader_.reset();
 }
 
 void LaneCall::fail(ToolError::Reason reason, std::string message, Json metadata) {

@@ -1,4 +1,5 @@
-// Outcomes as JSON, between processes: {"ok": value}, {"failure": value}, {"ask_user": {question, options}},
+// Outcomes as JSON, between processes: {"ok": value}, {"ok_parts": [parts]}, {"failure": value}, {"ask_user":
+// {question, options}},
 // {"halt": {reason, result}}, and {"error": …} for what a runner of ours established.
 #pragma once
 
@@ -8,10 +9,12 @@
 
 namespace allm {
 
-// Fails if JSON cannot carry the outcome.
+// Fails if JSON cannot carry the outcome. Parts that name a file of this machine are sent with its bytes, since the
+// other process may not be allowed to read it or may read another.
 Result<std::string> write_outcome(const ToolOutcome& outcome);
 
-// Fails with ValidationError `invalid_request` saying what is wrong. `error` is read only if `trusted`.
+// Fails with ValidationError `invalid_request` saying what is wrong. `error` is read only if `trusted`. Parts that name
+// a file are refused: a tool in a sandbox must not choose what this process reads.
 Result<ToolOutcome> read_outcome(const Json& json, bool trusted);
 
 }  // namespace allm

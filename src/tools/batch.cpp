@@ -11,12 +11,12 @@
 #include "data/utf8.hpp"
 #include "engine/engine_impl.hpp"
 #include "lanes/lanes.hpp"
-#include "runtime/parker.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "tools/arguments.hpp"
 #include "tools/compact.hpp"
 #include "tools/gate.hpp"
 #include "tools/halt.hpp"
+#include "tools/result_content.hpp"
 #include "tools/unknown_tool.hpp"
 
 namespace allm {
@@ -55,9 +55,8 @@ ToolBatchSource::ToolBatchSource(std::shared_ptr<const Run> run, std::vector<Too
       limit_(concurrency(*run_, calls_.size())) {}
 
 ToolBatchSource::ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls,
-                                 std::vector<Approval> decisions, SpanId span)
+                                 std::vector<Approval> decisions)
     : ToolBatchSource(std::move(run), std::move(calls)) {
-  span_ = span;
   ask_gate_ = false;
   take_decisions(std::move(decisions));
 }
@@ -111,11 +110,8 @@ void ToolBatchSource::await(const Waker& waker) {
   for (const Slot& slot : slots_) {
     if (!slot.pending) continue;
     const std::shared_ptr<Loop>* loop = slot.pending->awaited_loop();
-    if (loop == nullptr) continue;
-    // The answer of the only call need not pass through another thread.
-    Parker* const waiter = running_ == 1 ? WakerAccess::waiting_parker(waker) : nullptr;
-    if (waiter != nullptr) waiter->drive_in_next_wait(*loop);
-    slot.pending->await(waiter != nullptr);
+    // Where it is the only one, what arrives for it need not pass through another thread.
+    if (loop != nullptr) slot.pending->await(running_ == 1 && waker.will_drive(*loop));
   }
 }
 
@@ -165,13 +161,13 @@ std::optional<ToolOutcome> ToolBatchSource::answer_at_once(const ToolCall& call,
   if (tool->compact) {
     if (auto missing = missing_compact_arguments(*tool, arguments)) return failure(*std::move(missing));
   }
-  if (tool->validate_arguments && EngineAccess::impl(run_->engine).options.validate_arguments) {
+  if (tool->validate_arguments && run_->engine.impl().options.validate_arguments) {
     if (Status fits = check_arguments(*run_->tools, *tool, call, arguments); !fits) return ToolFailure{fits.error()};
   }
   if (!tool->handler && !run_->executor && !leaves_process(*tool)) {
     return failed(ToolError::Reason::not_found, "tool '" + call.name + "' has no handler");
   }
-  if (!leaves_process(*tool) && RuntimeAccess::impl(*run_->engine.runtime()).pool->full()) {
+  if (!leaves_process(*tool) && run_->engine.runtime()->impl().pool->full()) {
     return failed(ToolError::Reason::overloaded, "tool '" + call.name + "' was not run: " +
                                                      std::to_string(run_->engine.runtime()->options().max_set_aside) +
                                                      " earlier calls are past their deadlines and still running");
@@ -198,7 +194,7 @@ void ToolBatchSource::start(std::size_t index) {
                            .rewritten = is_rewritten(index)});
   if (refusal) return refuse(index, *refusal);
   if (answer) return finish(index, *std::move(answer));
-  auto pending = std::make_shared<PendingCall>(run_, *tool, call, std::move(arguments), inbox_, index, span_);
+  auto pending = std::make_shared<PendingCall>(run_, *tool, call, std::move(arguments), inbox_, index);
   const std::chrono::milliseconds least(1);
   pending->dispatch(std::max(least, std::min(tool->timeout.value_or(run_->tool_timeout), run_->time_left())));
   slots_[index].pending = std::move(pending);
@@ -207,7 +203,7 @@ void ToolBatchSource::start(std::size_t index) {
 
 void ToolBatchSource::finish(std::size_t index, ToolOutcome outcome) {
   if (const auto* value = std::get_if<ToolOk>(&outcome)) {
-    Result<std::string> content = encode(index, value->value);
+    Result<Content> content = encode(index, *value);
     if (!content) return finish_failure(index, ToolFailure{content.error()});
     return succeed(index, std::move(outcome), *std::move(content));
   }
@@ -277,11 +273,14 @@ void ToolBatchSource::finish_failure(std::size_t index, const ToolFailure& failu
   }
 }
 
-void ToolBatchSource::succeed(std::size_t index, ToolOutcome outcome, std::string content) {
+void ToolBatchSource::succeed(std::size_t index, ToolOutcome outcome, Content content) {
   const ToolCall& call = calls_[index];
   if (run_->ledger) run_->ledger->note_outcome(call, std::nullopt);
   ready_.emplace_back(ToolExecutionCompleted{call.id, call.name, std::move(outcome)});
-  ready_.emplace_back(ToolResultEncoded{call.id, content});
+  ToolResultEncoded encoded{.id = call.id};
+  if (const auto* text = std::get_if<std::string>(&content)) encoded.content = *text;
+  if (const auto* parts = std::get_if<std::vector<Part>>(&content)) encoded.parts = *parts;
+  ready_.emplace_back(std::move(encoded));
   answer(index, std::move(content));
 }
 
@@ -312,7 +311,7 @@ void ToolBatchSource::refuse(std::size_t index, const ToolFailure& failure) {
   answer(index, std::move(content));
 }
 
-void ToolBatchSource::answer(std::size_t index, std::string content) {
+void ToolBatchSource::answer(std::size_t index, Content content) {
   Message& message = slots_[index].message;
   message = tool_result(calls_[index].id, std::move(content));
   if (is_rewritten(index)) message.metadata["rewritten_arguments"] = calls_[index].arguments;
@@ -342,8 +341,19 @@ Result<std::string> ToolBatchSource::encode(std::size_t index, const Json& value
   } catch (...) {
     problem = "the encoder threw something that is no std::exception";
   }
-  return std::unexpected(tool_error(index, ToolError::Reason::encoding_failed,
-                                    "the result of tool '" + calls_[index].name + "' cannot be written: " + problem));
+  return std::unexpected(encoding_failed(index, problem));
+}
+
+Result<Content> ToolBatchSource::encode(std::size_t index, const ToolOk& outcome) const {
+  if (outcome.parts.empty()) return encode(index, outcome.value);
+  Result<Content> content = content_of_parts(outcome.parts);
+  if (!content) return std::unexpected(encoding_failed(index, content.error().message()));
+  return content;
+}
+
+Error ToolBatchSource::encoding_failed(std::size_t index, const std::string& problem) const {
+  return tool_error(index, ToolError::Reason::encoding_failed,
+                    "the result of tool '" + calls_[index].name + "' cannot be written: " + problem);
 }
 
 std::vector<Message> ToolBatchSource::take_messages() {

@@ -25,9 +25,7 @@ class ToolBatchSource : public EventSource {
   // Asks the run's gate about the calls, if it has one, before anything else; suspended calls are not run.
   ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls);
   // Of calls that were decided on; no decisions at all allow every call.
-  // `span`: what the calls are a part of, if it is not the run's own parent.
-  ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls, std::vector<Approval> decisions,
-                  SpanId span = {});
+  ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls, std::vector<Approval> decisions);
   ~ToolBatchSource() override;
 
   Poll poll(const Waker& waker) override;
@@ -55,20 +53,21 @@ class ToolBatchSource : public EventSource {
   std::optional<ToolOutcome> answer_at_once(const ToolCall& call, const Tool*& tool, Json& arguments) const;
   void finish(std::size_t index, ToolOutcome outcome);
   void finish_failure(std::size_t index, const ToolFailure& failure);
-  void succeed(std::size_t index, ToolOutcome outcome, std::string content);
+  void succeed(std::size_t index, ToolOutcome outcome, Content content);
   void fail(std::size_t index, const ToolFailure& failure, bool halts, std::optional<Error> policy_error = {});
   // Answers a call that the run did not want, or not any more; no failure that a policy decides on.
   void refuse(std::size_t index, const ToolFailure& failure);
-  void answer(std::size_t index, std::string content);
+  void answer(std::size_t index, Content content);
   void note_halt(std::size_t index, Json metadata);
   Error tool_error(std::size_t index, ToolError::Reason reason, std::string message,
                    Json metadata = Json::object()) const;
   Result<std::string> encode(std::size_t index, const Json& value) const;
+  Result<Content> encode(std::size_t index, const ToolOk& outcome) const;
+  Error encoding_failed(std::size_t index, const std::string& problem) const;
 
   std::shared_ptr<const Run> run_;
   std::vector<ToolCall> calls_;  // with the arguments that the gate gave, where it gave some
   std::vector<Approval> decisions_;
-  SpanId span_;
   bool ask_gate_;
   bool abandoned_ = false;  // what ran when the run was cancelled
   std::vector<Slot> slots_;

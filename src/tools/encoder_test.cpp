@@ -5,6 +5,8 @@
 
 #include "allm/executor.hpp"
 
+#include "tools/result_content.hpp"
+
 namespace allm::encoder_test {
 namespace {
 
@@ -45,6 +47,20 @@ TEST(JsonToolResultEncoder, WritesEveryFailureSomehow) {
   const std::string broken_message = failure_text({Error(ToolError{.reason = ToolError::Reason::timeout}, "a\xff z")});
   ASSERT_TRUE(Json::accept(broken_message));
   EXPECT_EQ(Json::parse(broken_message).at("reason"), "timeout");
+}
+
+TEST(ContentOfParts, TextsAloneAreOneText) {
+  EXPECT_EQ(content_of_parts({TextPart{.text = "one"}, TextPart{.text = "two"}}), Content("one\ntwo"));
+}
+
+TEST(ContentOfParts, MediaAreKeptAsParts) {
+  const std::vector<Part> parts = {TextPart{.text = "see"}, AudioPart{.audio = {.source = MediaUrl{"u"}}}};
+  EXPECT_EQ(content_of_parts(parts), Content(parts));
+}
+
+TEST(ContentOfParts, PartsThatNoMessageCanHaveAreRefused) {
+  EXPECT_FALSE(content_of_parts({TextPart{.text = "\xff"}}).has_value());
+  EXPECT_FALSE(content_of_parts({UnknownPart{5}}).has_value());
 }
 
 }  // namespace

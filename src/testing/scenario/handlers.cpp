@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "allm/scenario.hpp"
+#include "allm/validate.hpp"
 
 #include "data/path.hpp"
 #include "lanes/lanes.hpp"
@@ -156,16 +157,26 @@ Function when_true(const Json& value, const Path& path, Problems& problems, Func
   return {};
 }
 
+Function parse_parts(const Json& value, const Path& path, Problems& problems) {
+  Result<std::vector<Part>> parts = parts_from_json(value);
+  if (!parts) {
+    problems.add(path, "invalid_type", "expected a list of parts: " + parts.error().message());
+    return {};
+  }
+  return [parts = *std::move(parts)](const Json&, const ToolContext&) { return ok(parts); };
+}
+
 struct HandlerForm {
   std::string_view name;
   Function (*make)(const Json& value, const Path& path, Problems& problems);
 };
 
-constexpr std::array<HandlerForm, 13> kHandlerForms = {{
+constexpr std::array<HandlerForm, 14> kHandlerForms = {{
     {"ok",
      [](const Json& value, const Path&, Problems&) -> Function {
        return [value](const Json&, const ToolContext&) { return ok(value); };
      }},
+    {"ok_parts", parse_parts},
     {"error",
      [](const Json& value, const Path&, Problems&) -> Function {
        return [value](const Json&, const ToolContext&) { return failure(value); };
@@ -230,7 +241,7 @@ class IsolatedHandler {
   void operator()(const Json& arguments, const ToolContext& context, ToolCompletion done) const {
     Json form = form_;
     take_turns(form, "");
-    const auto lanes = RuntimeAccess::impl(*context.engine().runtime()).service<Lanes>();
+    const auto lanes = context.engine().runtime()->impl().service<Lanes>();
     lanes->run_entry(std::string(kEntry), form, {}, arguments, context, std::move(done));
   }
 

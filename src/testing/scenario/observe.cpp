@@ -54,20 +54,27 @@ struct PartObserver {
     json["detail"] = to_string(part.detail);
     return json;
   }
+  Json operator()(const FilePart& part) const {
+    Json json = {{"type", "file"}};
+    json.update(std::visit(*this, part.file.source));
+    if (part.file.mime_type) json["mime_type"] = *part.file.mime_type;
+    if (part.file.name) json["name"] = *part.file.name;
+    return json;
+  }
+  Json operator()(const AudioPart& part) const {
+    Json json = {{"type", "audio"}};
+    json.update(std::visit(*this, part.audio.source));
+    if (part.audio.mime_type) json["mime_type"] = *part.audio.mime_type;
+    return json;
+  }
   Json operator()(const UnknownPart& part) const { return part.value; }
 
-  Json operator()(const ImageBytes& source) const { return {{"bytes", source.bytes.size()}}; }
-  Json operator()(const ImageBase64& source) const { return {{"base64", source.text}}; }
-  Json operator()(const ImageUrl& source) const { return {{"url", source.url}}; }
-  Json operator()(const ImageFile& source) const { return {{"file", source.path}}; }
+  Json operator()(const MediaBytes& source) const { return {{"bytes", source.bytes.size()}}; }
+  Json operator()(const MediaBase64& source) const { return {{"base64", source.text}}; }
+  Json operator()(const MediaUrl& source) const { return {{"url", source.url}}; }
+  Json operator()(const MediaPath& source) const { return {{"file", source.path}}; }
+  Json operator()(const MediaId& source) const { return {{"file_id", source.id}}; }
 };
-
-Json observe_content(const Content& content) {
-  if (const auto* text = std::get_if<std::string>(&content)) return *text;
-  Json parts = Json::array();
-  for (const Part& part : std::get<std::vector<Part>>(content)) parts.push_back(std::visit(PartObserver{}, part));
-  return parts;
-}
 
 Json with_manual_calls(Json metadata, std::span<const ToolCall> calls) {
   if (!calls.empty()) metadata["manual_tool_calls"] = observe(calls);
@@ -87,6 +94,13 @@ Json observe_summary(const StepResult& step) {
 }
 
 }  // namespace
+
+Json observe_content(const Content& content) {
+  if (const auto* text = std::get_if<std::string>(&content)) return *text;
+  Json parts = Json::array();
+  for (const Part& part : std::get<std::vector<Part>>(content)) parts.push_back(std::visit(PartObserver{}, part));
+  return parts;
+}
 
 Json observe_value(const Json& value) {
   if (value.is_array()) {

@@ -26,6 +26,8 @@ Json observe(const ToolBatch& batch);
 // With what the operation gave under `result`.
 Json observe(const Session& session, Json result);
 Json observe(const Event& event);
+// A text as it is, parts in the form in which messages_from_json reads them.
+Json observe_content(const Content& content);
 
 // A value as it is, but with the errors, calls and messages in it, which are there in their
 // serialised form, in the forms above.

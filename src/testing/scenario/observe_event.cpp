@@ -10,7 +10,10 @@ namespace allm::scenario {
 namespace {
 
 struct OutcomeObserver {
-  Json operator()(const ToolOk& outcome) const { return {{"ok", outcome.value}}; }
+  Json operator()(const ToolOk& outcome) const {
+    if (outcome.parts.empty()) return {{"ok", outcome.value}};
+    return {{"ok_parts", observe_content(outcome.parts)}};
+  }
   Json operator()(const ToolFailure& outcome) const {
     const auto* reported = std::get_if<Json>(&outcome.reason);
     return {{"error", reported != nullptr ? *reported : observe(std::get<Error>(outcome.reason))}};
@@ -58,7 +61,10 @@ struct PayloadObserver {
   Json operator()(const ToolExecutionCompleted& event) const {
     return {{"id", event.id}, {"name", event.name}, {"result", observe(event.outcome)}};
   }
-  Json operator()(const ToolResultEncoded& event) const { return {{"id", event.id}, {"content", event.content}}; }
+  Json operator()(const ToolResultEncoded& event) const {
+    if (event.parts.empty()) return {{"id", event.id}, {"content", event.content}};
+    return {{"id", event.id}, {"content", observe_content(event.parts)}};
+  }
   Json operator()(const AskUserRequested& event) const {
     return {{"tool_call_id", event.tool_call_id},
             {"tool_name", event.tool_name},

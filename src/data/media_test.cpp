@@ -1,12 +1,12 @@
+#include "allm/media.hpp"
+
 #include <filesystem>
 #include <fstream>
 #include <sys/stat.h>
 
 #include <gtest/gtest.h>
 
-#include "allm/message.hpp"
-
-namespace allm::image_test {
+namespace allm::media_test {
 namespace {
 
 std::string field_reason(const Error& error) {
@@ -43,6 +43,32 @@ TEST_F(ImageFileTest, SaysWhyAFileCannotBeRead) {
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_EQ(field_reason(image_bytes(image_from_file(pipe)).error()), "einval");
   EXPECT_EQ(field_reason(image_bytes(image_from_file(std::string("a\0b", 3))).error()), "enoent");
+}
+
+TEST_F(ImageFileTest, DocumentsAndAudioAreReadUpToALimit) {
+  const std::string path = directory_ / "report.PDF";
+  std::ofstream(path, std::ios::binary) << "%PDF";
+  const File file = file_from_path(path);
+  EXPECT_EQ(file.mime_type, "application/pdf");
+  EXPECT_EQ(file.name, "report.PDF");
+  EXPECT_EQ(file_bytes(file), "%PDF");
+  EXPECT_EQ(file_bytes(file, 4), "%PDF");
+  EXPECT_EQ(field_reason(file_bytes(file, 3).error()), "too_large");
+  EXPECT_EQ(field_reason(audio_bytes(audio_from_file(path), 3).error()), "too_large");
+  EXPECT_EQ(field_reason(audio_bytes({.source = MediaBytes{"abcd"}}, 3).error()), "too_large");
+  EXPECT_EQ(field_reason(audio_bytes({.source = MediaBase64{"YWJjZA=="}}, 3).error()), "too_large");
+  EXPECT_EQ(field_reason(file_bytes(file_from_path(directory_ / "missing.pdf")).error()), "enoent");
+  EXPECT_EQ(field_reason(file_bytes({.source = MediaId{"file-1"}}).error()), "provider_file");
+  EXPECT_EQ(field_reason(file_bytes({.source = MediaUrl{"https://example.com/a.pdf"}}).error()), "remote_source");
+}
+
+TEST(MediaTest, TypesOfDocumentsAndAudio) {
+  EXPECT_EQ(file_from_path("notes.md").mime_type, "text/markdown");
+  EXPECT_EQ(file_from_path("notes").mime_type, std::nullopt);
+  EXPECT_EQ(file_from_path("notes").name, "notes");
+  EXPECT_EQ(audio_from_file("a.WAV").mime_type, "audio/wav");
+  EXPECT_EQ(audio_from_file("a.mp3").mime_type, "audio/mpeg");
+  EXPECT_EQ(audio_from_file("a.pdf").mime_type, std::nullopt);
 }
 
 TEST(ImageTest, TypeIsToldByExtension) {
@@ -93,4 +119,4 @@ TEST(ImageTest, RefusesOtherUris) {
 }
 
 }  // namespace
-}  // namespace allm::image_test
+}  // namespace allm::media_test
