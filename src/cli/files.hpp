@@ -1,4 +1,4 @@
-// Finds and reads the files that a command checks. Safe to call from any thread.
+// Files that a command is to look at. Any thread.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// `allm sandbox`: shows which sandbox features this kernel supports.
+// `allm sandbox`: what the kernel can enforce.
 #pragma once
 
 #include "cli/terminal.hpp"

@@ -1,4 +1,4 @@
-// Starts a process under limits. Only the process supervisor, which has one thread, calls this.
+// Starting a process under limits. Only the process supervisor does, which has one thread.
 #pragma once
 
 #include <expected>
@@ -11,14 +11,14 @@
 
 namespace allm {
 
-// The descriptors of the new process. All others are closed.
+// What the process finds at its descriptors; others are closed.
 struct LaunchFds {
-  std::vector<std::pair<int, int>> moves;  // {our descriptor, its number in the new process}
-  int error_output = -1;                   // becomes standard error, and standard output unless `moves` has one
+  std::vector<std::pair<int, int>> moves;  // from one of ours to its number there
+  int error_output = -1;                   // ours; its standard error, and its standard output unless that is moved
 };
 
-// Returns the process id. The process leads a session and a process group of its own and is killed when the caller
-// dies. The error is a message.
+// The process's id; it leads a session, and so a group, of its own, and is killed when the caller dies. An error says
+// what could not be done.
 std::expected<pid_t, std::string> launch(const JobRequest& request, const LaunchFds& fds);
 
 }  // namespace allm

@@ -8,12 +8,14 @@
 namespace allm::content_test {
 namespace {
 
+constexpr ContentRules kImages = {.provider = "test", .user = {.images = true}};
+
 Message with_image(Image image, Role role = Role::user) {
   return {.role = role, .content = std::vector<Part>{TextPart{"look"}, ImagePart{.image = std::move(image)}}};
 }
 
 FieldError only_problem(const Message& message) {
-  const auto images = sendable_images({user("first"), message});
+  const auto images = sendable_media({user("first"), message}, kImages);
   if (images) return {{}, "none"};
   const auto* error = images.error().get_if<ValidationError>();
   EXPECT_EQ(error->reason, ValidationError::Reason::invalid_message);
@@ -28,9 +30,10 @@ TEST(Content, TextsAreJoinedByNewlines) {
 }
 
 TEST(Content, ImagesOfAllSourcesCanBeSent) {
-  const auto images = sendable_images({with_image({.source = ImageBytes{"abc"}, .mime_type = "image/PNG"}),
-                                       with_image({.source = ImageBase64{"YWJj"}, .mime_type = "image/gif"}),
-                                       with_image({.source = ImageUrl{"https://x.test/a"}})});
+  const auto images = sendable_media({with_image({.source = ImageBytes{"abc"}, .mime_type = "image/PNG"}),
+                                      with_image({.source = ImageBase64{"YWJj"}, .mime_type = "image/gif"}),
+                                      with_image({.source = ImageUrl{"https://x.test/a"}})},
+                                     kImages);
   ASSERT_TRUE(images.has_value());
   ASSERT_EQ(images->size(), 3U);
   EXPECT_EQ((*images)[0].uri(), "data:image/png;base64,YWJj");

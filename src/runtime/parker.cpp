@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "runtime/loop.hpp"
-#include "runtime/poller.hpp"
 
 namespace allm {
 namespace {
@@ -29,7 +28,7 @@ bool spinning_helps() {
   return helps;
 }
 
-void Parker::wake() noexcept {
+void Parker::wake() {
   const std::uint32_t before = state_.exchange(kWoken, std::memory_order_acq_rel);
   if (before == kParked) {
     futex(&state_, FUTEX_WAKE, 1, nullptr, 0);
@@ -39,10 +38,15 @@ void Parker::wake() noexcept {
   }
 }
 
-bool Parker::begin_driving(const Poller& poller) {
+bool Parker::will_drive(const std::shared_ptr<Loop>& loop) {
+  loop_ = loop;
+  return true;
+}
+
+bool Parker::begin_driving(const Loop& loop) {
   {
     const std::lock_guard lock(driving_mutex_);
-    driving_ = &poller;
+    driving_ = &loop;
   }
   std::uint32_t expected = kEmpty;
   return state_.compare_exchange_strong(expected, kDriving, std::memory_order_acq_rel);
@@ -87,7 +91,7 @@ bool Parker::sleep(const std::optional<std::chrono::steady_clock::time_point>& d
 }
 
 bool Parker::wait_for_wake(const std::optional<std::chrono::steady_clock::time_point>& deadline) {
-  if (const std::shared_ptr<Loop> loop = std::exchange(loop_, nullptr)) return loop->wait(*this, deadline);
+  if (const std::shared_ptr<Loop> loop = std::exchange(loop_, nullptr)) return loop->serve(*this, deadline);
   if (consume(false)) return true;
   const auto begin = std::chrono::steady_clock::now();
   const bool woken = consume(long_waits_ < kMaxLongWaits) || sleep(deadline);

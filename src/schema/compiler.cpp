@@ -35,8 +35,9 @@ std::optional<Dialect> dialect_of(std::string_view schema_uri) {
   return std::nullopt;
 }
 
-Result<void> compile_program(const Json& document, const SchemaOptions& options, Program& program) {
-  program.options = options;
+Result<std::shared_ptr<const Program>> compile_program(const Json& document, const SchemaOptions& options) {
+  auto program = std::make_shared<Program>();
+  program->options = options;
   CompileErrors errors;
   const auto failed = [&](const Path& path, std::string_view reason, const std::string& message) {
     errors.add(Node{}, path, reason, message);
@@ -64,14 +65,14 @@ Result<void> compile_program(const Json& document, const SchemaOptions& options,
       dialect = *named;
     }
   }
-  Document source(document, dialect, program, errors);
-  Compiler(source, dialect, program, errors).run();
+  Document source(document, dialect, *program, errors);
+  Compiler(source, dialect, *program, errors).run();
   if (!errors.empty()) return std::unexpected(errors.to_error());
-  if (const auto loop = find_loop(program); !loop.empty()) {
+  if (const auto loop = find_loop(*program); !loop.empty()) {
     report_loop(loop, errors);
     return std::unexpected(errors.to_error());
   }
-  return {};
+  return program;
 }
 
 Compiler::Compiler(Document& document, Dialect dialect, Program& program, CompileErrors& errors)

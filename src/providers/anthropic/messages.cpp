@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "data/base64.hpp"
 #include "providers/anthropic/anthropic.hpp"
 #include "providers/anthropic/kept_blocks.hpp"
-#include "providers/call_settings.hpp"
 #include "providers/content.hpp"
 #include "providers/provider_json.hpp"
 
@@ -37,15 +37,23 @@ bool has_additions(const Part& part) {
   return text != nullptr && additions(text->metadata) != nullptr;
 }
 
-// One text if that says everything, else text and images part by part.
+// One text if that says everything, else part by part.
 bool is_plain(const Content& content) {
   const auto* parts = std::get_if<std::vector<Part>>(&content);
-  return parts == nullptr || (!has_image(content) && std::ranges::none_of(*parts, has_additions));
+  return parts == nullptr || (!has_media(content) && std::ranges::none_of(*parts, has_additions));
 }
+
+constexpr ContentRules kRules = {
+    .provider = kAnthropic,
+    .user = {.images = true, .files = true},
+    .tool = {.images = true, .files = true},
+    .file_urls = true,
+    .file_ids = true,
+    .takes_file = [](std::string_view mime_type) { return is_pdf(mime_type) || is_text(mime_type); }};
 
 class TurnWriter {
  public:
-  explicit TurnWriter(std::vector<SendableImage> images) : images_(std::move(images)) {}
+  explicit TurnWriter(std::vector<SendableMedia> media) : media_(std::move(media)) {}
 
   void add(const Message& message) {
     const std::string_view role = message.role == Role::assistant ? "assistant" : "user";
@@ -100,17 +108,38 @@ class TurnWriter {
       } else if (const auto* image = std::get_if<ImagePart>(&part)) {
         blocks.push_back(image_block());
         add_members(blocks.back(), additions(image->metadata));
+      } else if (const auto* file = std::get_if<FilePart>(&part)) {
+        blocks.push_back(document_block());
+        add_members(blocks.back(), additions(file->metadata));
       }
     }
     return blocks;
   }
 
   Json image_block() {
-    SendableImage& image = images_[next_image_++];
+    SendableMedia& image = media_[next_media_++];
     if (!image.url.empty()) return {{"type", "image"}, {"source", {{"type", "url"}, {"url", std::move(image.url)}}}};
     return {{"type", "image"},
             {"source",
              {{"type", "base64"}, {"media_type", std::move(image.mime_type)}, {"data", std::move(image.base64)}}}};
+  }
+
+  Json document_block() {
+    SendableMedia& file = media_[next_media_++];
+    Json source;
+    if (!file.file_id.empty()) {
+      source = {{"type", "file"}, {"file_id", std::move(file.file_id)}};
+    } else if (!file.url.empty()) {
+      source = {{"type", "url"}, {"url", std::move(file.url)}};
+    } else if (is_pdf(file.mime_type)) {
+      source = {{"type", "base64"}, {"media_type", std::move(file.mime_type)}, {"data", std::move(file.base64)}};
+    } else {
+      // The only type that the provider has for text.
+      source = {{"type", "text"}, {"media_type", "text/plain"}, {"data", base64_decode(file.base64).value_or("")}};
+    }
+    Json block = {{"type", "document"}, {"source", std::move(source)}};
+    if (!file.name.empty()) block["title"] = std::move(file.name);
+    return block;
   }
 
   void end_turn() {
@@ -141,8 +170,8 @@ class TurnWriter {
     return Json::array({{{"type", "text"}, {"text", std::move(content)}}});
   }
 
-  std::vector<SendableImage> images_;
-  std::size_t next_image_ = 0;
+  std::vector<SendableMedia> media_;
+  std::size_t next_media_ = 0;
   std::string_view role_ = "user";
   std::vector<Json> results_;
   std::vector<Json> blocks_;
@@ -152,15 +181,11 @@ class TurnWriter {
 }  // namespace
 
 Result<Json> anthropic_messages(const MessageList& messages) {
-  Result<std::vector<SendableImage>> images = sendable_images(messages);
-  if (!images) return std::unexpected(std::move(images).error());
-  TurnWriter writer(*std::move(images));
+  Result<std::vector<SendableMedia>> media = sendable_media(messages, kRules);
+  if (!media) return std::unexpected(std::move(media).error());
+  TurnWriter writer(*std::move(media));
   for (const Message& message : messages) {
     if (message.role == Role::system) continue;
-    if (message.role == Role::assistant && has_image(message.content)) {
-      return std::unexpected(unsupported_feature(
-          kAnthropic, "Anthropic takes no images in what the assistant said: send them in a user message"));
-    }
     writer.add(message);
   }
   Json turns = writer.take();

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "providers/call_settings.hpp"
+#include "data/ascii.hpp"
 #include "providers/content.hpp"
 #include "providers/gemini/kept_parts.hpp"
 #include "providers/provider_json.hpp"
@@ -23,8 +23,8 @@ constexpr std::string_view kSkipValidation = "skip_thought_signature_validator";
 
 class ContentWriter {
  public:
-  ContentWriter(const MessageList& messages, const GeminiCodecOptions& options, std::vector<SendableImage> images)
-      : messages_(messages), options_(options), images_(std::move(images)) {}
+  ContentWriter(const MessageList& messages, const GeminiCodecOptions& options, std::vector<SendableMedia> media)
+      : messages_(messages), options_(options), media_(std::move(media)) {}
 
   Result<Json> write() {
     for (std::size_t i = 0; i < messages_.size() && !error_; ++i) add(i);
@@ -51,11 +51,6 @@ class ContentWriter {
       append("user", user_parts(message.content));
       return;
     }
-    if (has_image(message.content)) {
-      error_ = unsupported_feature(
-          kGemini, "images in what the model said cannot be sent to Gemini: send them in a user message");
-      return;
-    }
     Json parts = sendable_parts(message);
     if (options_.excuse_missing_signatures) excuse(parts);
     append("model", std::move(parts));
@@ -75,33 +70,27 @@ class ContentWriter {
 
   Json user_parts(const Content& content) {
     Json parts = Json::array();
-    if (!has_image(content)) {
+    if (!has_media(content)) {
       if (std::string text = joined_text(content); !text.empty()) parts.push_back({{"text", std::move(text)}});
       return parts;
     }
     for (const Part& part : std::get<std::vector<Part>>(content)) {
       if (const auto* text = std::get_if<TextPart>(&part)) {
         if (!text->text.empty()) parts.push_back({{"text", text->text}});
-      } else if (std::holds_alternative<ImagePart>(part)) {
-        parts.push_back(image_part());
+      } else {
+        parts.push_back(media_part());
       }
     }
     return parts;
   }
 
-  Json image_part() {
-    SendableImage& image = images_[next_image_++];
-    if (image.url.empty()) {
-      return {{"inlineData", {{"mimeType", std::move(image.mime_type)}, {"data", std::move(image.base64)}}}};
+  Json media_part() {
+    SendableMedia& media = media_[next_media_++];
+    if (media.url.empty() && media.file_id.empty()) {
+      return {{"inlineData", {{"mimeType", std::move(media.mime_type)}, {"data", std::move(media.base64)}}}};
     }
-    if (!options_.fetch_image_urls || !image.url.starts_with("https://")) {
-      error_ =
-          unsupported_feature(kGemini,
-                              "Gemini does not fetch images: send the image's bytes, or set fetch_image_urls if the "
-                              "model can fetch from https URLs");
-    }
-    Json file = {{"fileUri", std::move(image.url)}};
-    if (!image.mime_type.empty()) file["mimeType"] = std::move(image.mime_type);
+    Json file = {{"fileUri", media.url.empty() ? std::move(media.file_id) : std::move(media.url)}};
+    if (!media.mime_type.empty()) file["mimeType"] = std::move(media.mime_type);
     return {{"fileData", std::move(file)}};
   }
 
@@ -130,14 +119,19 @@ class ContentWriter {
           "Gemini needs the name of the tool, but no earlier message has a call '" + id + "'");
       return;
     }
-    if (has_image(message.content)) {
-      error_ = unsupported_feature(kGemini, "Gemini takes no images as results of tools: send them in a user message");
-      return;
-    }
     Json response = {{"name", name}};
     if (caller_ != nullptr && has_provider_id(*caller_, id)) response["id"] = id;
     response["response"] = result_object(joined_text(message.content));
+    if (has_media(message.content)) response["parts"] = answer_parts(std::get<std::vector<Part>>(message.content));
     answers_.emplace(place_of(call), Json{{"functionResponse", std::move(response)}});
+  }
+
+  Json answer_parts(const std::vector<Part>& content) {
+    Json parts = Json::array();
+    for (const Part& part : content) {
+      if (!std::holds_alternative<TextPart>(part)) parts.push_back(media_part());
+    }
+    return parts;
   }
 
   std::size_t place_of(const ToolCall* call) const {
@@ -170,8 +164,8 @@ class ContentWriter {
 
   const MessageList& messages_;
   const GeminiCodecOptions& options_;
-  std::vector<SendableImage> images_;
-  std::size_t next_image_ = 0;
+  std::vector<SendableMedia> media_;
+  std::size_t next_media_ = 0;
   Json contents_ = Json::array();
   const Message* caller_ = nullptr;  // the last message with calls
   // Answers to it that are not written yet, by the place of their call among those of the turn: without ids the
@@ -180,12 +174,32 @@ class ContentWriter {
   std::optional<Error> error_;
 };
 
+// Whether results of tools may hold more than text: from Gemini 3 on.
+bool takes_media_results(std::string_view model) {
+  constexpr std::string_view kFamily = "gemini-";
+  const std::size_t at = model.find(kFamily);
+  if (at == std::string_view::npos) return false;
+  const std::string_view version = model.substr(at + kFamily.size());
+  if (version.empty() || !is_digit(version[0])) return false;
+  return version[0] >= '3' || (version.size() > 1 && is_digit(version[1]));
+}
+
 }  // namespace
 
-Result<Json> gemini_contents(const MessageList& messages, const GeminiCodecOptions& options) {
-  Result<std::vector<SendableImage>> images = sendable_images(messages);
-  if (!images) return std::unexpected(std::move(images).error());
-  return ContentWriter(messages, options, *std::move(images)).write();
+Result<Json> gemini_contents(const MessageList& messages, const GeminiCodecOptions& options, std::string_view model) {
+  const bool media_results = takes_media_results(model);
+  const ContentRules rules = {.provider = kGemini,
+                              .user = {.images = true, .files = true, .audio = true},
+                              .tool = {.images = media_results, .files = media_results, .audio = media_results},
+                              .image_urls = options.fetch_image_urls,
+                              .file_urls = options.fetch_image_urls,
+                              .audio_urls = options.fetch_image_urls,
+                              .https_only = true,
+                              .url_advice = "send the bytes, or set fetch_image_urls if the model fetches https URLs",
+                              .file_ids = true};
+  Result<std::vector<SendableMedia>> media = sendable_media(messages, rules);
+  if (!media) return std::unexpected(std::move(media).error());
+  return ContentWriter(messages, options, *std::move(media)).write();
 }
 
 }  // namespace allm

@@ -84,7 +84,7 @@ void add_settings(const AdapterCall& call, const OpenAiQuirks& quirks, const Mod
 }  // namespace
 
 Result<std::string> chat_body(const AdapterCall& call, const OpenAiCodecOptions& options,
-                              std::span<const SendableImage> images, bool stream_options) {
+                              std::span<const SendableMedia> media, bool stream_options) {
   const ModelFamily family = family_of(model_of(call));
   constexpr std::size_t kUsualMembers = 8;
   static const Json kIncludeUsage = {{"include_usage", true}};
@@ -98,7 +98,7 @@ Result<std::string> chat_body(const AdapterCall& call, const OpenAiCodecOptions&
   if (options.quirks.stream_usage) body["stream_options"] = kIncludeUsage;
   add_raw_options(call, options.quirks, family, {}, body);
   if (!stream_options) body.erase("stream_options");
-  ChatWriter writer(options, images);
+  ChatWriter writer(options, media);
   if (!writer.body(body, call.request.messages, call.request.tools)) return std::unexpected(writer.error());
   return writer.take();
 }

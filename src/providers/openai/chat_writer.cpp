@@ -55,10 +55,6 @@ bool ChatWriter::messages(const MessageList& messages) {
 }
 
 bool ChatWriter::message(const Message& message) {
-  if (message.role != Role::user && has_image(message.content)) {
-    error_ = image_not_possible(options_.provider, message.role);
-    return false;
-  }
   sink_.key("role");
   sink_.word(to_string(message.role));
   if (message.role == Role::tool) {
@@ -77,9 +73,9 @@ bool ChatWriter::content(const Message& message) {
   return text("content", joined_text(message.content));
 }
 
-// A text, or parts if there is an image among them.
+// A text, or parts if there is more than text among them.
 bool ChatWriter::user_content(const Message& message) {
-  if (!has_image(message.content)) return content(message);
+  if (!has_media(message.content)) return content(message);
   sink_.key("content");
   sink_.begin_array();
   std::size_t index = 0;
@@ -95,21 +91,62 @@ bool ChatWriter::user_content(const Message& message) {
 bool ChatWriter::part(const Part& part) {
   sink_.begin_object();
   sink_.key("type");
-  if (const auto* image = std::get_if<ImagePart>(&part)) {
-    sink_.word("image_url");
-    sink_.key("image_url");
-    sink_.begin_object();
-    if (!text("url", images_.front().uri())) return failure_.at("image_url");
-    images_ = images_.subspan(1);
-    sink_.key("detail");
-    sink_.word(to_string(image->detail));
-    sink_.end_object();
-  } else {
+  if (const auto* words = std::get_if<TextPart>(&part)) {
     sink_.word("text");
-    if (!text("text", std::get<TextPart>(part).text)) return false;
+    if (!text("text", words->text)) return false;
+    sink_.end_object();
+    return true;
+  }
+  const SendableMedia& media = media_.front();
+  media_ = media_.subspan(1);
+  bool written = false;
+  switch (media.kind) {
+    case SendableMedia::Kind::image:
+      written = image(std::get<ImagePart>(part), media);
+      break;
+    case SendableMedia::Kind::file:
+      written = file(media);
+      break;
+    case SendableMedia::Kind::audio:
+      written = audio(media);
+      break;
   }
   sink_.end_object();
+  return written;
+}
+
+bool ChatWriter::image(const ImagePart& part, const SendableMedia& media) {
+  sink_.word("image_url");
+  sink_.key("image_url");
+  sink_.begin_object();
+  if (!text("url", media.uri())) return failure_.at("image_url");
+  sink_.key("detail");
+  sink_.word(to_string(part.detail));
+  sink_.end_object();
   return true;
+}
+
+bool ChatWriter::file(const SendableMedia& media) {
+  if (options_.quirks.files == OpenAiQuirks::Files::document_url) {
+    sink_.word("document_url");
+    return text("document_url", media.uri());
+  }
+  sink_.word("file");
+  sink_.key("file");
+  sink_.begin_object();
+  const bool written = media.file_id.empty() ? text("filename", file_name_of(media)) && text("file_data", media.uri())
+                                             : text("file_id", media.file_id);
+  sink_.end_object();
+  return written || failure_.at("file");
+}
+
+bool ChatWriter::audio(const SendableMedia& media) {
+  sink_.word("input_audio");
+  sink_.key("input_audio");
+  sink_.begin_object();
+  const bool written = text("data", media.base64) && text("format", audio_format_of(media.mime_type));
+  sink_.end_object();
+  return written || failure_.at("input_audio");
 }
 
 bool ChatWriter::assistant(const Message& message) {

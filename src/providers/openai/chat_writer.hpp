@@ -21,9 +21,9 @@ namespace allm::openai_wire {
 // body.
 class ChatWriter {
  public:
-  // `images` are those of the messages, in order. Both outlive the writer.
-  ChatWriter(const OpenAiCodecOptions& options, std::span<const SendableImage> images)
-      : options_(options), images_(images) {}
+  // `media` are those of the messages, in order, each fit for chat_rules. Both outlive the writer.
+  ChatWriter(const OpenAiCodecOptions& options, std::span<const SendableMedia> media)
+      : options_(options), media_(media) {}
 
   // A body, in the order of its members. `messages` and `tools` are written from these where their value is later().
   bool body(const Json& members, const MessageList& messages, const std::vector<Tool>& tools);
@@ -39,6 +39,9 @@ class ChatWriter {
   bool content(const Message& message);
   bool user_content(const Message& message);
   bool part(const Part& part);
+  bool image(const ImagePart& part, const SendableMedia& media);
+  bool file(const SendableMedia& media);
+  bool audio(const SendableMedia& media);
   bool assistant(const Message& message);
   bool call(const ToolCall& call);
   bool tools(const std::vector<Tool>& tools);
@@ -48,7 +51,7 @@ class ChatWriter {
   bool json(std::string_view name, const Json& value);
 
   const OpenAiCodecOptions& options_;
-  std::span<const SendableImage> images_;
+  std::span<const SendableMedia> media_;
   codec::Failure failure_;
   codec::TextSink sink_{failure_, 1024};
   std::optional<Error> error_;  // one that is no fault of a value

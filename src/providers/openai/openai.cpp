@@ -34,12 +34,12 @@ class OpenAiCodec final : public Codec {
     }
     const Result<Endpoint> endpoint = openai_wire::endpoint_of(call, options_);
     if (!endpoint) return std::unexpected(endpoint.error());
-    const auto images = sendable_images(call.request.messages);
-    if (!images) return std::unexpected(images.error());
     const bool responses = *endpoint == Endpoint::responses;
-    Result<std::string> body = responses
-                                   ? openai_wire::responses_body(call, options_, *images, !refuses_stream_options_)
-                                   : openai_wire::chat_body(call, options_, *images, !refuses_stream_options_);
+    const auto media = sendable_media(
+        call.request.messages, responses ? openai_wire::responses_rules(options_) : openai_wire::chat_rules(options_));
+    if (!media) return std::unexpected(media.error());
+    Result<std::string> body = responses ? openai_wire::responses_body(call, options_, *media, !refuses_stream_options_)
+                                         : openai_wire::chat_body(call, options_, *media, !refuses_stream_options_);
     if (!body) return std::unexpected(body.error());
     return HttpRequest{.url = responses ? responses_url_ : chat_url_, .headers = headers_, .body = *std::move(body)};
   }

@@ -18,6 +18,8 @@ struct OpenAiQuirks {
   enum class MaxTokens : std::uint8_t { by_model, max_tokens, max_completion_tokens };
   enum class ReasoningOptions : std::uint8_t { by_model, always };
   enum class ToolIds : std::uint8_t { up_to_40, nine_alphanumerics };
+  enum class Files : std::uint8_t { none, file_part, document_url };
+  enum class Audio : std::uint8_t { none, input_audio };
   enum class EchoReasoning : std::uint8_t { never, with_tool_calls };
 
   // The name of the limit. OpenAI's newer models refuse the old name, most other servers know no other.
@@ -36,6 +38,9 @@ struct OpenAiQuirks {
   // An assistant message that only calls tools has the content null, as documented. Off: "", for servers that want
   // content to be a text.
   bool null_content = true;
+  // How the server takes documents and audio in user messages, if it takes them.
+  Files files = Files::file_part;
+  Audio audio = Audio::input_audio;
   // Whether messages may have a `name`.
   bool message_names = true;
   // What tool call ids the server takes. Others are replaced by a hash, the same each time.

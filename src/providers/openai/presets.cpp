@@ -12,7 +12,9 @@ using Quirks = OpenAiQuirks;
 constexpr Quirks kCompatible = {.max_tokens = Quirks::MaxTokens::max_tokens,
                                 .drop_refused = false,
                                 .reasoning_options = Quirks::ReasoningOptions::always,
-                                .prompt_cache = false};
+                                .prompt_cache = false,
+                                .files = Quirks::Files::none,
+                                .audio = Quirks::Audio::none};
 
 constexpr Quirks ollama() {
   Quirks quirks = kCompatible;
@@ -21,8 +23,22 @@ constexpr Quirks ollama() {
   return quirks;
 }
 
+constexpr Quirks vllm() {
+  Quirks quirks = kCompatible;
+  quirks.audio = Quirks::Audio::input_audio;
+  return quirks;
+}
+
+constexpr Quirks openrouter() {
+  Quirks quirks = kCompatible;
+  quirks.files = Quirks::Files::file_part;
+  quirks.audio = Quirks::Audio::input_audio;
+  return quirks;
+}
+
 constexpr Quirks llamacpp() {
   Quirks quirks = kCompatible;
+  quirks.audio = Quirks::Audio::input_audio;
   quirks.model_optional = true;  // one model a process
   return quirks;
 }
@@ -44,6 +60,7 @@ constexpr Quirks mistral() {
   Quirks quirks = kCompatible;
   quirks.tool_ids = Quirks::ToolIds::nine_alphanumerics;
   quirks.required_choice = "any";
+  quirks.files = Quirks::Files::document_url;
   quirks.message_names = false;  // unknown fields are refused with 422
   quirks.stream_usage = false;   // comes unasked
   return quirks;
@@ -65,13 +82,13 @@ constexpr Quirks azure() {
 
 constexpr std::array<OpenAiPreset, 11> kPresets = {{
     {"ollama", "http://localhost:11434/v1", false, "OLLAMA_API_KEY", ollama()},
-    {"vllm", "http://localhost:8000/v1", false, "VLLM_API_KEY", kCompatible},
+    {"vllm", "http://localhost:8000/v1", false, "VLLM_API_KEY", vllm()},
     {"llamacpp", "http://localhost:8080/v1", false, "LLAMACPP_API_KEY", llamacpp()},
     {"lmstudio", "http://localhost:1234/v1", false, "LMSTUDIO_API_KEY", lmstudio()},
     {"groq", "https://api.groq.com/openai/v1", true, "GROQ_API_KEY", groq()},
     {"mistral", "https://api.mistral.ai/v1", true, "MISTRAL_API_KEY", mistral()},
     {"deepseek", "https://api.deepseek.com", true, "DEEPSEEK_API_KEY", deepseek()},
-    {"openrouter", "https://openrouter.ai/api/v1", true, "OPENROUTER_API_KEY", kCompatible},
+    {"openrouter", "https://openrouter.ai/api/v1", true, "OPENROUTER_API_KEY", openrouter()},
     {"together", "https://api.together.xyz/v1", true, "TOGETHER_API_KEY", kCompatible},
     {"xai", "https://api.x.ai/v1", true, "XAI_API_KEY", kCompatible},
     {"azure", "", true, "AZURE_OPENAI_API_KEY", azure()},

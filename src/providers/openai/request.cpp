@@ -129,10 +129,34 @@ const Json& parameters_of(const Tool& tool) {
   return tool.schema.is_object() && !tool.schema.empty() ? tool.schema : kNone;
 }
 
-Error image_not_possible(std::string_view provider, Role role) {
-  return Error(AdapterError{.reason = AdapterError::Reason::unsupported_feature, .provider = std::string(provider)},
-               std::string(provider) + " takes images in user messages only, not with the role '" +
-                   std::string(to_string(role)) + "': send the image in a user message");
+ContentRules chat_rules(const OpenAiCodecOptions& options) {
+  const bool takes_files = options.quirks.files != OpenAiQuirks::Files::none;
+  const bool by_url = options.quirks.files == OpenAiQuirks::Files::document_url;
+  const bool takes_audio = options.quirks.audio != OpenAiQuirks::Audio::none;
+  return {.provider = options.provider,
+          .user = {.images = true, .files = takes_files, .audio = takes_audio},
+          .file_urls = by_url,
+          .file_ids = takes_files && !by_url,
+          .takes_audio = [](std::string_view mime_type) { return !audio_format_of(mime_type).empty(); }};
+}
+
+ContentRules responses_rules(const OpenAiCodecOptions& options) {
+  return {.provider = options.provider,
+          .user = {.images = true, .files = true},
+          .tool = {.images = true, .files = true},
+          .file_urls = true,
+          .file_ids = true};
+}
+
+std::string file_name_of(const SendableMedia& file) {
+  if (!file.name.empty()) return file.name;
+  return is_pdf(file.mime_type) ? "document.pdf" : "document";
+}
+
+std::string_view audio_format_of(std::string_view mime_type) {
+  if (mime_type == "audio/wav" || mime_type == "audio/x-wav" || mime_type == "audio/wave") return "wav";
+  if (mime_type == "audio/mpeg" || mime_type == "audio/mp3") return "mp3";
+  return {};
 }
 
 }  // namespace allm::openai_wire

@@ -39,14 +39,20 @@ std::string short_hash(std::string_view text, std::size_t size);
 Result<std::string> arguments_text(const ToolCall& call);
 // The schema of a tool's arguments; an empty one says "an object without properties", since {} is refused.
 const Json& parameters_of(const Tool& tool);
-// A message with an image in a role that can have none.
-Error image_not_possible(std::string_view provider, Role role);
 
-// The bodies, as text. `images` are those of the messages, in order. `stream_options`: whether the server takes the
+// What messages may hold at each endpoint.
+ContentRules chat_rules(const OpenAiCodecOptions& options);
+ContentRules responses_rules(const OpenAiCodecOptions& options);
+// The name of a document: its own, or one that fits its type, since the API insists on a name.
+std::string file_name_of(const SendableMedia& file);
+// "wav" or "mp3"; "" for other types.
+std::string_view audio_format_of(std::string_view mime_type);
+
+// The bodies, as text. `media` are those of the messages, in order. `stream_options`: whether the server takes the
 // option of that name.
 Result<std::string> chat_body(const AdapterCall& call, const OpenAiCodecOptions& options,
-                              std::span<const SendableImage> images, bool stream_options);
+                              std::span<const SendableMedia> media, bool stream_options);
 Result<std::string> responses_body(const AdapterCall& call, const OpenAiCodecOptions& options,
-                                   std::span<const SendableImage> images, bool stream_options);
+                                   std::span<const SendableMedia> media, bool stream_options);
 
 }  // namespace allm::openai_wire

@@ -10,17 +10,28 @@
 namespace allm::openai_wire {
 namespace {
 
-Json user_content(const Message& message, std::span<const SendableImage>& images) {
-  if (!has_image(message.content)) return joined_text(message.content);
+Json file_part(const SendableMedia& file) {
+  if (!file.file_id.empty()) return {{"type", "input_file"}, {"file_id", file.file_id}};
+  if (!file.url.empty()) return {{"type", "input_file"}, {"file_url", file.url}};
+  return {{"type", "input_file"}, {"filename", file_name_of(file)}, {"file_data", file.uri()}};
+}
+
+// Of a user message or the result of a tool. `media` are what is left of those of the conversation.
+Json input_content(const Message& message, std::span<const SendableMedia>& media) {
+  if (!has_media(message.content)) return joined_text(message.content);
   Json parts = Json::array();
   for (const Part& part : std::get<std::vector<Part>>(message.content)) {
     if (const auto* text = std::get_if<TextPart>(&part)) {
       parts.push_back({{"type", "input_text"}, {"text", text->text}});
-    } else if (const auto* image = std::get_if<ImagePart>(&part)) {
-      parts.push_back(
-          {{"type", "input_image"}, {"image_url", images.front().uri()}, {"detail", to_string(image->detail)}});
-      images = images.subspan(1);
+      continue;
     }
+    if (const auto* image = std::get_if<ImagePart>(&part)) {
+      parts.push_back(
+          {{"type", "input_image"}, {"image_url", media.front().uri()}, {"detail", to_string(image->detail)}});
+    } else {
+      parts.push_back(file_part(media.front()));
+    }
+    media = media.subspan(1);
   }
   return parts;
 }
@@ -44,18 +55,15 @@ Status add_assistant(const Message& message, const OpenAiCodecOptions& options, 
 }
 
 Result<Json> input_of(const AdapterCall& call, const OpenAiCodecOptions& options, bool reasons,
-                      std::span<const SendableImage> images) {
+                      std::span<const SendableMedia> media) {
   Json input = Json::array();
   for (const Message& message : call.request.messages) {
-    if (message.role != Role::user && has_image(message.content)) {
-      return std::unexpected(image_not_possible(options.provider, message.role));
-    }
     switch (message.role) {
       case Role::system:
         input.push_back({{"role", "system"}, {"content", joined_text(message.content)}});
         break;
       case Role::user:
-        input.push_back({{"role", "user"}, {"content", user_content(message, images)}});
+        input.push_back({{"role", "user"}, {"content", input_content(message, media)}});
         break;
       case Role::assistant:
         if (Status added = add_assistant(message, options, reasons, input); !added) {
@@ -65,7 +73,7 @@ Result<Json> input_of(const AdapterCall& call, const OpenAiCodecOptions& options
       case Role::tool:
         input.push_back({{"type", "function_call_output"},
                          {"call_id", wire_tool_id(message.tool_call_id.value_or(""), options.quirks)},
-                         {"output", joined_text(message.content)}});
+                         {"output", input_content(message, media)}});
         break;
     }
   }
@@ -116,7 +124,7 @@ void add_reasoning(const AdapterCall& call, Json& body) {
 }  // namespace
 
 Result<std::string> responses_body(const AdapterCall& call, const OpenAiCodecOptions& options,
-                                   std::span<const SendableImage> images, bool stream_options) {
+                                   std::span<const SendableMedia> media, bool stream_options) {
   constexpr std::array<std::string_view, 2> kMerged = {"text", "reasoning"};
   const Request& request = call.request;
   const OpenAiQuirks& quirks = options.quirks;
@@ -126,7 +134,7 @@ Result<std::string> responses_body(const AdapterCall& call, const OpenAiCodecOpt
 
   Json body = Json::object();
   if (!model_of(call).empty()) body["model"] = model_of(call);
-  Result<Json> input = input_of(call, options, reasons, images);
+  Result<Json> input = input_of(call, options, reasons, media);
   if (!input) return std::unexpected(input.error());
   body["input"] = *std::move(input);
   add_tools(request, body);
