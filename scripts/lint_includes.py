@@ -31,13 +31,13 @@ LAYERS["cli"] = set(LAYERS)
 
 # The layer of each header in include/allm/.
 PUBLIC_HEADERS = {
-    "data": "error event json lane media message model request response result serialize session thread tool usage validate",
+    "data": "error event json lane media message model request response result serialize session thread tool trace usage validate",
     "schema": "describe describe_detail schema typed_tool",
     "runtime": "runtime stream",
     "engine": "adapter approval catalogue engine executor keys options prepare_step retry telemetry",
     "tools": "tool_help tool_runner",
     "lanes": "tools_file workers",
-    "chat": "chat collector steps",
+    "chat": "agent_tool chat collector fallback steps",
     "session": "session_ops",
     "providers": "providers",
     "testing": "conformance fake recording scenario testing",

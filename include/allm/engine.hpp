@@ -39,7 +39,8 @@ struct EngineOptions {
   Json metadata = empty_object();
 };
 
-// An immutable value: copying it copies a pointer, and copies may be used from any thread.
+// An immutable value: copying it copies a pointer, and copies may be used from any thread. A moved-from engine is one
+// without an adapter, as Engine() is.
 class Engine {
  public:
   Engine();  // without an adapter; good for the tool runner alone
@@ -65,11 +66,9 @@ class Engine {
   Engine with_params(Json params) const;
   Engine with_context(Json context) const;
 
-  class Impl;
-  const Impl& impl() const { return *impl_; }
-  const std::shared_ptr<const Impl>& impl_pointer() const { return impl_; }
-
  private:
+  friend class EngineAccess;
+  class Impl;
   explicit Engine(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<const Impl> impl_;
 };

@@ -146,6 +146,10 @@ struct CallOptions {
   std::optional<Json> context = std::nullopt;  // an object, for handlers
   std::optional<std::string> session_id = std::nullopt;
   std::optional<std::string> request_id = std::nullopt;  // default: 16 random bytes, base64url
+  // The span of the caller that this run is a part of, in the form of a W3C traceparent header
+  // ("00-<trace id>-<span id>-01"): telemetry uses its trace id, and the run's outermost span is its child. It is not
+  // sent to providers. Default: each run has a trace of its own.
+  std::optional<std::string> traceparent = std::nullopt;
 };
 
 // Options with nothing set: what functions use where none are given. A function rather than `{}` in

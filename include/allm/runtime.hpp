@@ -1,8 +1,7 @@
 // The runtime: every thread that allm starts.
 //
-// One loop drives timers (and, with a transport, every HTTP transfer), on a thread of its own or on one
-// that waits for a transfer; tool handlers run on
-// an elastic pool that grows when handlers block and shrinks when they do not. A program has one
+// One loop runs timers and every HTTP exchange, on a thread of its own or on a thread that waits for an exchange. Tool
+// handlers run on an elastic pool that grows when handlers block and shrinks when they do not. A program has one
 // runtime unless it makes its own.
 #pragma once
 
@@ -40,15 +39,16 @@ struct RuntimeStats {
 // A timer. Destroying it cancels it; a callback that is running then is not waited for.
 class Timer {
  public:
-  class Task;
   Timer() = default;
-  explicit Timer(std::shared_ptr<Task> task) : task_(std::move(task)) {}
   Timer(Timer&&) noexcept = default;
   Timer& operator=(Timer&& other) noexcept;
   ~Timer();
   void cancel();
 
  private:
+  friend class TimerAccess;
+  class Task;
+  explicit Timer(std::shared_ptr<Task> task) : task_(std::move(task)) {}
   std::shared_ptr<Task> task_;
 };
 
@@ -68,16 +68,15 @@ class Runtime {
   RuntimeStats stats() const;
   const RuntimeOptions& options() const;
 
-  // Calls `callback` on the loop once, not before `delay`: on its thread, or on one that waits for a stream.
-  // It must return quickly.
+  // Calls `callback` on the loop once, not before `delay`: on the loop's thread, or on a thread that waits for a
+  // stream. It must return quickly.
   [[nodiscard]] Timer after(std::chrono::nanoseconds delay, std::function<void()> callback);
   // The same without a way to cancel it; only the runtime's end keeps it from being called.
   void post_after(std::chrono::nanoseconds delay, std::function<void()> callback);
 
-  class Impl;
-  Impl& impl() const { return *impl_; }
-
  private:
+  friend class RuntimeAccess;
+  class Impl;
   explicit Runtime(std::shared_ptr<Impl> impl);
   std::shared_ptr<Impl> impl_;
 };

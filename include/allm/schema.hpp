@@ -26,10 +26,6 @@
 
 namespace allm {
 
-namespace schema_detail {
-struct Program;
-}
-
 // One rule of the schema that an instance breaks.
 struct SchemaError {
   // The value at fault. For a missing or an unexpected property, the object that lacks or holds it.
@@ -87,9 +83,10 @@ class Schema {
   bool accepts(const Json& instance) const;
 
  private:
-  explicit Schema(std::shared_ptr<const schema_detail::Program> program);
+  class Program;
+  explicit Schema(std::shared_ptr<const Program> program);
 
-  std::shared_ptr<const schema_detail::Program> program_;
+  std::shared_ptr<const Program> program_;
 };
 
 }  // namespace allm

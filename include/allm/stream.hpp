@@ -15,8 +15,6 @@
 
 namespace allm {
 
-class Loop;  // of the runtime; nothing that users hold
-
 // Tells a consumer that polling again is worth it. Copies wake the same consumer. wake() may be
 // called from any thread, at any time, any number of times, also after the consumer is gone; it
 // must return quickly and must not call back into the stream.
@@ -25,9 +23,7 @@ class Waker {
   class Target {
    public:
     virtual ~Target() = default;
-    virtual void wake() = 0;
-    // Whether the thread that is to be woken moves this loop on itself while it waits.
-    virtual bool will_drive(const std::shared_ptr<Loop>& /*loop*/) { return false; }
+    virtual void wake() noexcept = 0;
   };
 
   Waker() = default;  // wakes nobody
@@ -38,10 +34,9 @@ class Waker {
   void wake() const {
     if (target_) target_->wake();
   }
-  // For sources that wait for what the runtime's loop brings.
-  bool will_drive(const std::shared_ptr<Loop>& loop) const { return target_ && target_->will_drive(loop); }
 
  private:
+  friend class WakerAccess;
   std::shared_ptr<Target> target_;
 };
 

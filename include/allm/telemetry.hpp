@@ -1,12 +1,15 @@
 // Telemetry: spans and events of everything a run does, for logs, metrics and traces.
 //
-// Spans nest: chat → step → generate → stream (one attempt at the provider), and step → tool. One
-// request id runs through a whole chat, all its turns included.
+// Spans nest: chat → step → generate → stream (one attempt at the provider), and step → tool. A span starts after its
+// parent and ends before it. All spans of a run share one request id and one trace id; the outermost span is a child of
+// CallOptions::traceparent, if there is one. Without a sink no ids are made.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -17,6 +20,7 @@
 #include "allm/model.hpp"
 #include "allm/result.hpp"
 #include "allm/tool.hpp"
+#include "allm/trace.hpp"
 
 namespace allm {
 
@@ -25,9 +29,9 @@ enum class SpanPhase : std::uint8_t {
   start,
   stop,
   exception,  // ended by a returned error, a timeout or by being dropped
-  retry,      // span stream: an attempt failed and another follows
+  retry,      // span generate: an attempt at the provider failed and another follows
   progress,   // span tool: the handler reported progress
-  late,       // span tool: a handler answered after its call was over; the answer was dropped
+  late,       // span tool, after its end: a handler answered after its call was over; the answer was dropped
 };
 
 // One moment of a span. The pointers are null where they do not apply, and valid only during the
@@ -36,6 +40,11 @@ struct TelemetryEvent {
   SpanKind span = SpanKind::chat;
   SpanPhase phase = SpanPhase::start;
   std::string_view request_id = {};
+  TraceId trace_id = {};
+  SpanId span_id = {};
+  SpanId parent_span_id = {};        // not set: the span is the root of its trace
+  std::string_view session_id = {};  // empty outside a session
+  std::uint64_t engine_id = 0;
   const std::string* model = nullptr;
   std::chrono::system_clock::time_point time = {};
   std::chrono::nanoseconds duration{0};  // since the span's start, for stop and exception
@@ -51,11 +60,11 @@ struct TelemetryEvent {
   const Json* detail = nullptr;
 };
 
-// "allm.tool.stop"
+// "allm.tool.stop". The name of a retry is "allm.adapter.retry".
 std::string name_of(const TelemetryEvent& event);
 
 // A sink. on_event is called from several threads at once, some of them the runtime's: it must be
-// thread-safe, quick, and must not throw.
+// thread-safe and quick. An exception that it throws is caught and dropped: the run goes on without the event.
 class Telemetry {
  public:
   virtual ~Telemetry() = default;
@@ -63,19 +72,26 @@ class Telemetry {
 };
 
 // Writes one line per event through `write`, e.g.
-// `allm.tool.stop request_id=… tool=weather duration_us=412`. Arguments, results and texts are left
-// out: they are the user's.
+// `    allm.tool.stop request_id=… tool=weather … duration_us=412 … trace=4bf92f3577b34da6 span=00f067aa
+// parent=53995c3f`. The line is indented by two spaces for each open span that encloses it, so that the lines of one
+// trace show its tree. Ids are shortened to their first digits (16 of a trace, 8 of a span): enough to join lines, and
+// to find a trace whose full id is known. Arguments, results and texts are left out: they are the user's. `write` is
+// called by one thread at a time.
 class LogTelemetry : public Telemetry {
  public:
   explicit LogTelemetry(std::function<void(const std::string& line)> write);
   void on_event(const TelemetryEvent& event) override;
 
  private:
+  // How many open spans enclose that of the event; keeps track of the open ones. With the mutex held.
+  std::size_t depth_of(const TelemetryEvent& event);
+
   std::mutex mutex_;
+  std::map<SpanId, std::size_t> open_;  // the depth of each open span
   std::function<void(const std::string& line)> write_;
 };
 
-// Keeps events, for tests.
+// Keeps events, for tests and for people who look at one run.
 class CollectingTelemetry : public Telemetry {
  public:
   struct Record {
@@ -87,9 +103,31 @@ class CollectingTelemetry : public Telemetry {
     std::optional<std::string> tool_call_id;
     std::optional<std::string> error_reason;
     Json detail;
+    SpanKind span = SpanKind::chat;
+    SpanPhase phase = SpanPhase::start;
+    TraceId trace_id = {};
+    SpanId span_id = {};
+    SpanId parent_span_id = {};
+    std::optional<std::string> session_id = {};
+    std::uint64_t engine_id = 0;
+  };
+  struct TreeOptions {
+    bool durations = false;  // off, so that a test can compare the text
   };
   void on_event(const TelemetryEvent& event) override;
+  // In the order in which they were reported.
   std::vector<Record> records() const;
+  // The spans as a tree: one line each, indented under its parent, in the order of their starts. Other events stand
+  // under their span, after a hyphen.
+  //   chat
+  //     step
+  //       generate some-model
+  //         stream: rate_limited
+  //         - adapter.retry
+  //         stream
+  //       tool weather
+  std::string tree() const { return tree(TreeOptions{}); }
+  std::string tree(TreeOptions options) const;
 
  private:
   mutable std::mutex mutex_;

@@ -108,6 +108,9 @@ class ToolContext {
   const ToolCall& tool_call() const;
   // The engine that runs the call, for handlers that call a model themselves.
   const Engine& engine() const;
+  // The call's span as the text of a W3C traceparent header, for what the handler calls: other services, or runs of its
+  // own (CallOptions::traceparent). Without telemetry it is the traceparent that the run was given, if any.
+  std::optional<std::string> traceparent() const;
   // Asked to stop at the deadline, and when the run is dropped.
   std::stop_token stop_token() const;
   std::chrono::steady_clock::time_point deadline() const;

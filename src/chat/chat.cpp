@@ -37,7 +37,9 @@ EventStream open_step(const Engine& engine, Thread thread, const CallOptions& op
 }
 
 EventStream open_chat(const Engine& engine, Thread thread, const CallOptions& options, Reader reader) {
-  const auto make = [&](std::shared_ptr<const Run> run) {
+  const auto make = [&](std::shared_ptr<Run> run) {
+    const SpanIds span = new_span(*run);
+    if (run->telemetry != nullptr) run->trace.span_id = span.id;  // everything below is its child
     std::unique_ptr<EventSource> source;
     const bool finalize = run->structured_finalize && run->has_response_format();
     if (finalize) {
@@ -45,7 +47,7 @@ EventStream open_chat(const Engine& engine, Thread thread, const CallOptions& op
     } else {
       source = std::make_unique<ChatSource>(run, std::move(thread));
     }
-    if (run->telemetry != nullptr) source = std::make_unique<ChatSpanSource>(std::move(run), std::move(source));
+    if (run->telemetry != nullptr) source = std::make_unique<ChatSpanSource>(std::move(run), span, std::move(source));
     return source;
   };
   return open_run(engine, options, make, reader);

@@ -56,7 +56,7 @@ bool has_image(const MessageList& messages) {
 
 PreparedCall::PreparedCall(const Run& run, Request request) : run_(run) {
   const CallOptions& options = run.options;
-  const ParamDefaults& params = *run.engine.impl().params;
+  const ParamDefaults& params = *EngineAccess::impl(run.engine).params;
 
   wrong_types_ = params.wrong_types;
   if (options.temperature || request.temperature) wrong_types_.bad_temperature = false;
@@ -107,7 +107,7 @@ Status PreparedCall::check(std::size_t checked_messages) const {
 }
 
 Status PreparedCall::check_schemas() const {
-  if (!run_.engine.impl().options.validate_arguments) return {};
+  if (!EngineAccess::impl(run_.engine).options.validate_arguments) return {};
   std::vector<FieldError> errors;
   std::string problems;
   const std::vector<Tool>& tools = run_.tools->tools();

@@ -4,12 +4,12 @@
 
 namespace allm {
 
-ChatSpanSource::ChatSpanSource(std::shared_ptr<const Run> run, std::unique_ptr<EventSource> inner)
-    : run_(std::move(run)), inner_(std::move(inner)) {}
+ChatSpanSource::ChatSpanSource(std::shared_ptr<const Run> run, SpanIds ids, std::unique_ptr<EventSource> inner)
+    : run_(std::move(run)), ids_(ids), inner_(std::move(inner)) {}
 
 Poll ChatSpanSource::poll(const Waker& waker) {
   if (!started_) {
-    span_ = Span(run_, SpanKind::chat);
+    span_ = Span(run_, SpanKind::chat, ids_);
     started_ = true;
   }
   Poll polled = inner_->poll(waker);

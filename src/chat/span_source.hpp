@@ -12,11 +12,12 @@ namespace allm {
 
 class ChatSpanSource : public EventSource {
  public:
-  ChatSpanSource(std::shared_ptr<const Run> run, std::unique_ptr<EventSource> inner);
+  ChatSpanSource(std::shared_ptr<const Run> run, SpanIds ids, std::unique_ptr<EventSource> inner);
   Poll poll(const Waker& waker) override;
 
  private:
   std::shared_ptr<const Run> run_;
+  SpanIds ids_;
   Span span_;  // ends after what it contains
   std::unique_ptr<EventSource> inner_;
   bool started_ = false;

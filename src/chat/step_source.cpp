@@ -64,13 +64,14 @@ Poll StepSource::advance(const Waker& waker) {
 
 Poll StepSource::fail(Error error) {
   state_ = State::done;
+  model_.reset();  // its spans end before the step's
   span_.fail(error);
   failure_ = error;
   return ErrorEvent{std::move(error)};
 }
 
 Poll StepSource::begin() {
-  span_ = Span(run_, SpanKind::step);
+  span_ = Span(run_, SpanKind::step, new_span(*run_));
   std::vector<FieldError> errors;
   check_messages(step_->thread.messages, checked_messages_, errors);
   if (!errors.empty()) return fail(validate(step_->thread).error());
@@ -81,7 +82,7 @@ Poll StepSource::begin() {
     return Poll::pending();
   }
   if (Status valid = check_call(); !valid) return fail(valid.error());
-  model_.emplace(run_, call_->call());
+  model_.emplace(run_, call_->call(), span_.ids().id);
   state_ = State::model;
   return Poll::pending();
 }
@@ -101,7 +102,7 @@ std::optional<Poll> StepSource::poll_preparation(const Waker& waker) {
     return Poll::end();
   }
   if (Status applied = apply(**std::move(plan)); !applied) return fail(applied.error());
-  model_.emplace(run_, call_->call());
+  model_.emplace(run_, call_->call(), span_.ids().id);
   state_ = State::model;
   return std::nullopt;
 }
@@ -159,9 +160,9 @@ Poll StepSource::model_failed(Poll polled) {
   const std::optional<RunEnd>& ended = model_->ended();
   if (ended && place_ == Place::in_loop) {
     state_ = State::done;
-    span_.fail(error);
     withdrawn_ = ended;
     model_.reset();
+    span_.fail(error);
     return Poll::end();
   }
   // The call itself failed, or nobody wants the step any more: the error is the step's.
@@ -233,7 +234,7 @@ void StepSource::begin_tools() {
     }
   }
   if (!to_run.empty() || is_cancelled(*run_)) {
-    batch_ = std::make_unique<ToolBatchSource>(run_, std::move(to_run), std::move(of_these));
+    batch_ = std::make_unique<ToolBatchSource>(run_, std::move(to_run), std::move(of_these), span_.ids().id);
     state_ = State::tools;
   }
 }

@@ -23,7 +23,7 @@ std::string read_all(std::FILE* file) {
   return text;
 }
 
-// What a person typed and what a pipe brings, one after the other.
+// The text of the command line, followed by piped input.
 std::string question(const AskArguments& arguments, std::FILE* input) {
   const bool piped = isatty(fileno(input)) == 0;
   std::string text = arguments.text == "-" ? "" : arguments.text;
@@ -57,7 +57,7 @@ int fail(const Error& error, const Terminal& errors) {
   return 1;
 }
 
-// Shows a run as it goes: the text on one terminal, the tools on the other.
+// Shows a run while it goes on: the text on `out`, tool calls on `errors`.
 class Display {
  public:
   Display(const Terminal& out, const Terminal& errors) : out_(out), errors_(errors) {}
@@ -89,7 +89,7 @@ class Display {
   bool ends_line_ = true;
 };
 
-// What is to be said about how an answer ended; the exit code.
+// Reports how the answer ended and returns the exit code.
 int verdict(const Response& response, const Terminal& errors) {
   if (response.error) return fail(*response.error, errors);
   if (response.finish_reason == FinishReason::length) {
@@ -150,7 +150,7 @@ Result<std::vector<Tool>> tools_of(const AskArguments& arguments) {
 int ask_command(const AskArguments& arguments, std::FILE* input, const Terminal& out, const Terminal& errors) {
   std::string text = question(arguments, input);
   if (text.empty() && arguments.images.empty()) {
-    errors.write("allm ask: there is nothing to ask; give a text, or pipe one in\n");
+    errors.write("allm ask: no question: give a text, or pipe one in\n");
     return 2;
   }
   const Result<std::string> model = model_of(arguments);
@@ -161,7 +161,7 @@ int ask_command(const AskArguments& arguments, std::FILE* input, const Terminal&
   if (!name) return fail(name.error(), errors);
   Result<std::vector<Tool>> tools = tools_of(arguments);
   if (!tools) return fail(tools.error(), errors);
-  // Somebody else's server has its own models, whatever they are called.
+  // A server at another URL has models of its own, even under names that the catalogue knows.
   const Result<Engine> engine =
       engine_for(*model, {.tools = *std::move(tools), .catalogue = name->base_url.empty() ? *models : nullptr});
   if (!engine) return fail(engine.error(), errors);

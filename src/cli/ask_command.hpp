@@ -13,7 +13,7 @@ namespace allm::cli {
 
 struct AskArguments {
   std::string model = {};  // provider:model, or provider@base_url:model
-  std::string text = {};   // "" or "-": what standard input says; otherwise it goes before that
+  std::string text = {};   // "" or "-": read from standard input; otherwise piped input is added after it
   std::optional<std::string> base_url = std::nullopt;
   std::optional<std::string> system = std::nullopt;
   std::vector<std::string> images = {};  // files and URLs
@@ -21,9 +21,8 @@ struct AskArguments {
   std::int64_t max_turns = 8;
 };
 
-// Returns the exit code: 0 after an answer, 1 if there was none or it broke off, 2 if there was nothing to ask. The
-// answer goes to `out` and nothing else does; tools that are run are told of on `errors`. `input` is read if it is no
-// terminal. Blocks.
+// Returns the exit code: 0 after an answer, 1 if the answer is missing or incomplete, 2 if there was no question. Only
+// the answer is written to `out`; tool calls are shown on `errors`. `input` is read unless it is a terminal. Blocks.
 int ask_command(const AskArguments& arguments, std::FILE* input, const Terminal& out, const Terminal& errors);
 
 }  // namespace allm::cli

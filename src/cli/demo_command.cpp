@@ -30,7 +30,7 @@ constexpr std::string_view kAnswer =
     "  15:30  Walk through Alfama to the cathedral, all downhill.\n"
     "  17:30  End at the Botanical Garden, which is open until 20:00.\n";
 
-// How long things take: as in life, or not at all.
+// Delays like those of a real run, or none.
 struct Pace {
   milliseconds word{0};
   milliseconds keystroke{0};
@@ -107,7 +107,7 @@ std::vector<Tool> tools(const Pace& pace) {
   };
 }
 
-// Shows events as they come.
+// Shows events as they arrive.
 class Show {
  public:
   explicit Show(const Terminal& out) : out_(out) {}

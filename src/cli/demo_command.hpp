@@ -1,4 +1,4 @@
-// `allm demo`: a whole agent run to look at, with a scripted model and no key.
+// `allm demo`: a complete agent run with a scripted model; needs no key.
 #pragma once
 
 #include "cli/terminal.hpp"

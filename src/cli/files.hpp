@@ -1,4 +1,4 @@
-// Files that a command is to look at. Any thread.
+// Finds and reads the files that a command checks. Safe to call from any thread.
 #pragma once
 
 #include <filesystem>

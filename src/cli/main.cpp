@@ -1,4 +1,4 @@
-// The allm command. The only file that knows CLI11.
+// The allm command. The only file that includes CLI11.
 #include <cstdio>
 #include <map>
 #include <string>
@@ -22,9 +22,9 @@ constexpr int kUsageError = 2;
 
 constexpr const char* kFooter =
     "Exit codes:\n"
-    "  0  all is well\n"
-    "  1  something failed: a scenario, a transcript, or the run that was asked for\n"
-    "  2  the command line was wrong, or named nothing to do";
+    "  0  success\n"
+    "  1  a scenario, a transcript or a run failed\n"
+    "  2  the command line is wrong, or no file or question was given";
 
 }  // namespace
 
@@ -42,16 +42,17 @@ int main(int argc, char** argv) {
 
   ScenarioArguments scenario;
   std::vector<std::string> paths;
-  CLI::App* scenario_app = app.add_subcommand("scenario", "Check scenario files: agent runs written down as data");
+  CLI::App* scenario_app = app.add_subcommand("scenario", "Check scenario files: agent runs as data");
   scenario_app->add_option("path", paths, "Files, and directories to search for *.json")
       ->required()
       ->type_name("FILE|DIR");
-  scenario_app->add_flag("--observe", scenario.observe, "Print what was observed, as JSON, instead of checking it");
-  scenario_app->add_flag("-q,--quiet", scenario.quiet, "Print only how many passed and failed");
+  scenario_app->add_flag("--observe", scenario.observe, "Print the observations as JSON instead of checking them");
+  scenario_app->add_flag("-q,--quiet", scenario.quiet, "Print only the numbers of passed and failed");
   scenario_app
-      ->add_option("--lane", scenario.lane,
-                   "Where tools run: thread, or worker for processes of their own. Handlers that end their process are "
-                   "always in a worker")
+      ->add_option(
+          "--lane", scenario.lane,
+          "Where tools run: in a thread, or in a worker process. Handlers that end their process always run in "
+          "a worker")
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, allm::Lane>{{"thread", allm::Lane::thread}, {"worker", allm::Lane::worker}}))
       ->option_text("thread|worker");
@@ -65,30 +66,29 @@ int main(int argc, char** argv) {
 
   TranscriptArguments transcript;
   std::vector<std::string> transcript_paths;
-  CLI::App* transcript_app =
-      app.add_subcommand("transcript", "Check transcripts: exchanges with providers written down as data");
+  CLI::App* transcript_app = app.add_subcommand("transcript", "Check transcripts: recorded exchanges with providers");
   transcript_app->add_option("path", transcript_paths, "Files, and directories to search for *.json")
       ->required()
       ->type_name("FILE|DIR");
-  transcript_app->add_flag("-q,--quiet", transcript.quiet, "Print only how many passed and failed");
+  transcript_app->add_flag("-q,--quiet", transcript.quiet, "Print only the numbers of passed and failed");
   transcript_app->footer("Ends with `N passed, M failed`; the exit code is 0 only if M is 0.");
 
   AskArguments ask;
   CLI::App* ask_app = app.add_subcommand("ask", "Ask a model one question; the answer is streamed");
-  ask_app->add_option("text", ask.text, "The question; what a pipe brings is added to it. - reads standard input")
+  ask_app->add_option("text", ask.text, "The question; piped input is added to it. - reads standard input")
       ->type_name("TEXT");
   ask_app->add_option("-m,--model", ask.model, "provider:model, or provider@base_url:model")
       ->required()
       ->type_name("MODEL");
-  ask_app->add_option("--base-url", ask.base_url, "Where the provider's API is")->type_name("URL");
+  ask_app->add_option("--base-url", ask.base_url, "Base URL of the provider's API")->type_name("URL");
   ask_app->add_option("-s,--system", ask.system, "Instructions for the model")->type_name("TEXT");
-  ask_app->add_option("-i,--image", ask.images, "An image to show, by file or URL; may be repeated")
+  ask_app->add_option("-i,--image", ask.images, "An image for the model: a file or a URL; may be repeated")
       ->allow_extra_args(false)
       ->type_name("FILE|URL");
   ask_app->add_option("-t,--tools", ask.tools, "A file of tools that the model may run; may be repeated")
       ->allow_extra_args(false)
       ->type_name("FILE");
-  ask_app->add_option("--max-turns", ask.max_turns, "Model calls at the most, with tools")
+  ask_app->add_option("--max-turns", ask.max_turns, "The most model calls of a run with tools")
       ->check(CLI::Range(1, 1000))
       ->type_name("N")
       ->capture_default_str();
@@ -96,8 +96,7 @@ int main(int argc, char** argv) {
       "The key is taken from the environment: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, …\n"
       "Example: git diff | allm ask -m anthropic:claude-sonnet-4-6 \"Review this change.\"");
 
-  CLI::App* sandbox_app =
-      app.add_subcommand("sandbox", "Tell what this kernel can keep tools in processes of their own from");
+  CLI::App* sandbox_app = app.add_subcommand("sandbox", "Show which sandbox features this kernel supports");
 
   bool fast = false;
   CLI::App* demo_app = app.add_subcommand("demo", "Show an agent at work, with a scripted model and no key");
@@ -106,7 +105,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    // Help and version are reported this way too; they are no errors.
+    // CLI11 reports --help and --version through exceptions as well; those are not errors.
     return app.exit(error) == 0 ? 0 : kUsageError;
   }
 

@@ -11,7 +11,7 @@ int sandbox_command(const Terminal& out) {
   const auto line = [&](bool holds, const std::string& what) {
     out.write((holds ? out.paint(Style::green, "yes") + "  " : out.paint(Style::red, "no") + "   ") + what + "\n");
   };
-  line(support.no_network, "tools can be kept from the network (seccomp)");
+  line(support.no_network, "tools can be denied network access (seccomp)");
   line(support.read_only, "files can be made read-only for tools (Landlock, seccomp)");
   line(support.orphans, "processes that tools leave behind are found and ended");
   for (const std::string& note : support.notes) out.write("     " + note + "\n");

@@ -1,4 +1,4 @@
-// `allm sandbox`: what the kernel can enforce.
+// `allm sandbox`: shows which sandbox features this kernel supports.
 #pragma once
 
 #include "cli/terminal.hpp"

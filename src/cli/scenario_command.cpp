@@ -25,7 +25,7 @@ constexpr std::size_t kMismatchesShown = 20;
 struct ScenarioReport {
   std::string name;
   std::string about;
-  std::vector<std::string> problems;  // empty if it passed
+  std::vector<std::string> errors;  // empty if it passed
   Json observations;
 };
 
@@ -35,7 +35,7 @@ struct FileReport {
   std::vector<ScenarioReport> scenarios;
 };
 
-// What a scenario says about itself; "" where it says nothing.
+// A text member of a scenario; "" if it is missing.
 std::string member(const Json& document, std::size_t index, const char* key) {
   const Json& scenario = document.is_array() ? document[index] : document;
   return scenario.value(key, "");
@@ -43,7 +43,7 @@ std::string member(const Json& document, std::size_t index, const char* key) {
 
 FileReport check_file(const fs::path& path, Lane lane) {
   FileReport report{.path = path};
-  // A defect of ours must not take the other files' results with it.
+  // An internal error must not lose the results of the other files.
   try {
     const Result<Json> document = read_json_file(path);
     if (!document) {
@@ -59,7 +59,7 @@ FileReport check_file(const fs::path& path, Lane lane) {
       ScenarioOutcome& outcome = (*outcomes)[i];
       report.scenarios.push_back({.name = outcome.name,
                                   .about = member(*document, i, "about"),
-                                  .problems = std::move(outcome.mismatches),
+                                  .errors = std::move(outcome.mismatches),
                                   .observations = std::move(outcome.observations)});
     }
   } catch (const std::exception& exception) {
@@ -68,17 +68,17 @@ FileReport check_file(const fs::path& path, Lane lane) {
   return report;
 }
 
-// Starts as many workers as there are jobs and hands out the reports in the files' order.
+// Checks the files on as many threads as there are jobs.
 class Checks {
  public:
   Checks(std::vector<fs::path> files, std::size_t jobs, Lane lane)
       : files_(std::move(files)), lane_(lane), reports_(files_.size()) {
     for (std::size_t i = 0; i < std::min(std::max<std::size_t>(jobs, 1), files_.size()); ++i) {
-      workers_.emplace_back([this] { work(); });
+      threads_.emplace_back([this] { work(); });
     }
   }
 
-  // Waits for it.
+  // Blocks until the report of that file is there.
   FileReport report(std::size_t index) { return reports_[index].get_future().get(); }
 
  private:
@@ -90,7 +90,7 @@ class Checks {
   const Lane lane_;
   std::vector<std::promise<FileReport>> reports_;
   std::atomic<std::size_t> next_ = 0;
-  std::vector<std::jthread> workers_;
+  std::vector<std::jthread> threads_;
 };
 
 std::string heading(const Terminal& out, const fs::path& path, const std::string& name) {
@@ -102,9 +102,9 @@ std::string heading(const Terminal& out, const fs::path& path, const std::string
 void print_failure(const Terminal& out, const fs::path& path, const ScenarioReport& scenario) {
   std::string text = heading(out, path, scenario.name);
   if (!scenario.about.empty()) text += "  " + out.paint(Style::dim, printable(scenario.about)) + "\n";
-  const std::size_t shown = std::min(scenario.problems.size(), kMismatchesShown);
-  for (std::size_t i = 0; i < shown; ++i) text += "    " + printable(scenario.problems[i]) + "\n";
-  if (shown < scenario.problems.size()) text += fmt::format("    … and {} more\n", scenario.problems.size() - shown);
+  const std::size_t shown = std::min(scenario.errors.size(), kMismatchesShown);
+  for (std::size_t i = 0; i < shown; ++i) text += "    " + printable(scenario.errors[i]) + "\n";
+  if (shown < scenario.errors.size()) text += fmt::format("    … and {} more\n", scenario.errors.size() - shown);
   out.write(text + "\n");
 }
 
@@ -130,8 +130,8 @@ void print_verdicts(const FileReport& report, const Terminal& out, bool quiet, T
     if (!quiet) out.write(heading(out, report.path, "") + "    " + printable(report.error) + "\n\n");
   }
   for (const ScenarioReport& scenario : report.scenarios) {
-    ++(scenario.problems.empty() ? totals.passed : totals.failed);
-    if (!scenario.problems.empty() && !quiet) print_failure(out, report.path, scenario);
+    ++(scenario.errors.empty() ? totals.passed : totals.failed);
+    if (!scenario.errors.empty() && !quiet) print_failure(out, report.path, scenario);
   }
 }
 

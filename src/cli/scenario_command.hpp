@@ -19,9 +19,9 @@ struct ScenarioArguments {
   std::size_t jobs = 4;                      // files at once; many scenarios do little but wait
 };
 
-// Returns the exit code: 0 if every scenario passed (with `observe`: ran), 1 if one did not, 2 if
-// there was none. Results go to `out`, in the order of the files; what keeps a file from being
-// checked goes to `errors` when observing, otherwise it is one of the failures. Blocks.
+// Returns the exit code: 0 if every scenario passed (with `observe`: ran), 1 if one did not, 2 if no scenario was
+// found. Results are written to `out` in the order of the files. A file that cannot be checked counts as failed; with
+// `observe` it is reported on `errors`. Blocks.
 int scenario_command(const ScenarioArguments& arguments, const Terminal& out, const Terminal& errors);
 
 }  // namespace allm::cli

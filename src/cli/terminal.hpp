@@ -1,5 +1,4 @@
-// Output for people: colours on a terminal that wants them, plain text everywhere else. One thread
-// at a time.
+// Output for people: colours on a terminal that supports them, plain text everywhere else. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +28,7 @@ class Terminal {
   bool colours_;
 };
 
-// The text with control characters replaced, so that what a file says cannot steer the terminal.
+// The text with control characters replaced, so that the contents of a file cannot control the terminal.
 std::string printable(std::string_view text);
 // The same for text of several lines: line feeds and tabs stay.
 std::string printable_lines(std::string_view text);

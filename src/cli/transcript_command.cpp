@@ -10,7 +10,7 @@
 namespace allm::cli {
 namespace {
 
-std::vector<std::string> problems_of(const std::filesystem::path& path) {
+std::vector<std::string> errors_of(const std::filesystem::path& path) {
   const Result<Json> document = read_json_file(path);
   if (!document) return {document.error().message()};
   Result<std::vector<std::string>> mismatches = check_transcript(*document, path.parent_path());
@@ -28,12 +28,12 @@ int transcript_command(const TranscriptArguments& arguments, const Terminal& out
   }
   std::size_t failed = 0;
   for (const std::filesystem::path& path : files) {
-    const std::vector<std::string> problems = problems_of(path);
-    if (problems.empty()) continue;
+    const std::vector<std::string> mismatches = errors_of(path);
+    if (mismatches.empty()) continue;
     ++failed;
     if (arguments.quiet) continue;
     std::string text = out.paint(Style::red, "FAIL") + " " + out.paint(Style::bold, printable(path.string())) + "\n";
-    for (const std::string& problem : problems) text += "    " + printable(problem) + "\n";
+    for (const std::string& error : mismatches) text += "    " + printable(error) + "\n";
     out.write(text + "\n");
   }
   const std::string line = fmt::format("{} passed, {} failed", files.size() - failed, failed);

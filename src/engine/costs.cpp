@@ -51,7 +51,7 @@ std::optional<double> output_cost(const Json& pricing, const Usage& usage) {
 }  // namespace
 
 const ModelRef* known_model(const Run& run, const std::optional<ModelRef>& model) {
-  const auto& catalogue = run.engine.impl().options.catalogue;
+  const auto& catalogue = EngineAccess::impl(run.engine).options.catalogue;
   return catalogue && model ? catalogue->find(*model) : nullptr;
 }
 

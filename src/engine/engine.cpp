@@ -23,8 +23,8 @@ std::shared_ptr<const ParamDefaults> defaults_of(const Json& params) {
   return std::make_shared<const ParamDefaults>(read_params(params));
 }
 
-std::shared_ptr<const Engine::Impl> make_impl(EngineOptions options) {
-  auto impl = std::make_shared<Engine::Impl>();
+std::shared_ptr<const EngineAccess::Impl> make_impl(EngineOptions options) {
+  auto impl = std::make_shared<EngineAccess::Impl>();
   impl->id = next_engine_id();
   impl->runtime = options.runtime ? options.runtime : Runtime::process();
   impl->params = defaults_of(options.params);
@@ -34,54 +34,55 @@ std::shared_ptr<const Engine::Impl> make_impl(EngineOptions options) {
   return impl;
 }
 
-const std::shared_ptr<const Engine::Impl>& empty_impl() {
-  static const auto* const empty = new std::shared_ptr<const Engine::Impl>(make_impl({}));
+}  // namespace
+
+const std::shared_ptr<const EngineAccess::Impl>& EngineAccess::empty() {
+  static const auto* const empty = new std::shared_ptr<const Impl>(make_impl({}));
   return *empty;
 }
 
-}  // namespace
-
-Engine::Engine() : impl_(empty_impl()) {}
+Engine::Engine() : impl_(EngineAccess::empty()) {}
 
 Engine::Engine(EngineOptions options) : impl_(make_impl(std::move(options))) {}
 
-std::uint64_t Engine::id() const { return impl_->id; }
-const std::shared_ptr<Adapter>& Engine::adapter() const { return impl_->options.adapter; }
-const std::optional<ModelRef>& Engine::model() const { return impl_->options.model; }
-const std::vector<Tool>& Engine::tools() const { return impl_->tools->tools(); }
-const Json& Engine::params() const { return impl_->options.params; }
-const Json& Engine::context() const { return impl_->options.context; }
-const Json& Engine::metadata() const { return impl_->options.metadata; }
-const std::shared_ptr<Telemetry>& Engine::telemetry() const { return impl_->options.telemetry; }
-const std::shared_ptr<Runtime>& Engine::runtime() const { return impl_->runtime; }
+std::uint64_t Engine::id() const { return EngineAccess::impl(*this).id; }
+const std::shared_ptr<Adapter>& Engine::adapter() const { return EngineAccess::impl(*this).options.adapter; }
+const std::optional<ModelRef>& Engine::model() const { return EngineAccess::impl(*this).options.model; }
+const std::vector<Tool>& Engine::tools() const { return EngineAccess::impl(*this).tools->tools(); }
+const Json& Engine::params() const { return EngineAccess::impl(*this).options.params; }
+const Json& Engine::context() const { return EngineAccess::impl(*this).options.context; }
+const Json& Engine::metadata() const { return EngineAccess::impl(*this).options.metadata; }
+const std::shared_ptr<Telemetry>& Engine::telemetry() const { return EngineAccess::impl(*this).options.telemetry; }
+const std::shared_ptr<Runtime>& Engine::runtime() const { return EngineAccess::impl(*this).runtime; }
 
 EngineOptions Engine::options() const {
-  EngineOptions options = impl_->options;
-  options.tools = impl_->tools->tools();
+  const Impl& impl = EngineAccess::impl(*this);
+  EngineOptions options = impl.options;
+  options.tools = impl.tools->tools();
   return options;
 }
 
 Engine Engine::with_tools(std::vector<Tool> tools) const {
-  auto impl = std::make_shared<Impl>(*impl_);
+  auto impl = std::make_shared<Impl>(EngineAccess::impl(*this));
   impl->tools = std::make_shared<const ToolSet>(std::move(tools));
   return Engine(std::move(impl));
 }
 
 Engine Engine::with_model(ModelRef model) const {
-  auto impl = std::make_shared<Impl>(*impl_);
+  auto impl = std::make_shared<Impl>(EngineAccess::impl(*this));
   impl->options.model = std::move(model);
   return Engine(std::move(impl));
 }
 
 Engine Engine::with_params(Json params) const {
-  auto impl = std::make_shared<Impl>(*impl_);
+  auto impl = std::make_shared<Impl>(EngineAccess::impl(*this));
   impl->params = defaults_of(params);
   impl->options.params = std::move(params);
   return Engine(std::move(impl));
 }
 
 Engine Engine::with_context(Json context) const {
-  auto impl = std::make_shared<Impl>(*impl_);
+  auto impl = std::make_shared<Impl>(EngineAccess::impl(*this));
   impl->options.context = std::move(context);
   return Engine(std::move(impl));
 }

@@ -1,4 +1,4 @@
-// What an Engine holds, for the layers above.
+// The parts of an Engine, for the layers above.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,18 @@ class Engine::Impl {
   std::shared_ptr<const ToolSet> tools;
   std::shared_ptr<const ParamDefaults> params;
   std::shared_ptr<Runtime> runtime;
+};
+
+// The library's access to what the public header hides.
+class EngineAccess {
+ public:
+  using Impl = Engine::Impl;
+  static const Impl& impl(const Engine& engine) { return *pointer(engine); }
+  static const std::shared_ptr<const Impl>& pointer(const Engine& engine) {
+    return engine.impl_ ? engine.impl_ : empty();
+  }
+  // Of an engine without an adapter.
+  static const std::shared_ptr<const Impl>& empty();
 };
 
 }  // namespace allm

@@ -51,13 +51,14 @@ bool is_retryable(const RetryPolicy& policy, const Error& error) {
 
 RetryPolicy RetryPolicy::off() { return {.max_attempts = 1, .retry_on = {}}; }
 
-ModelCall::ModelCall(std::shared_ptr<const Run> run, const AdapterCall& call) : run_(std::move(run)), call_(call) {}
+ModelCall::ModelCall(std::shared_ptr<const Run> run, const AdapterCall& call, SpanId parent)
+    : run_(std::move(run)), call_(call), parent_(parent) {}
 
 void ModelCall::open() {
   const TelemetryEvent about{.model = call_.model ? &call_.model->id : nullptr};
-  if (attempt_ == 0) generate_ = Span(run_, SpanKind::generate, about);
+  if (attempt_ == 0) generate_ = Span(run_, SpanKind::generate, new_span(*run_, parent_), about);
   ++attempt_;
-  stream_ = Span(run_, SpanKind::stream, about);
+  stream_ = Span(run_, SpanKind::stream, new_span(*run_, generate_.ids().id), about);
   auto opened = run_->engine.adapter()->open(call_);
   if (!opened) {
     failure_ = retry_or_fail(opened.error());
@@ -71,14 +72,14 @@ void ModelCall::open() {
 std::optional<Error> ModelCall::retry_or_fail(Error error) {
   source_.reset();
   stream_.fail(error);
-  const auto delay = retry_delay(run_->engine.impl().options.retry, error, attempt_, run_->time_left());
+  const auto delay = retry_delay(EngineAccess::impl(run_->engine).options.retry, error, attempt_, run_->time_left());
   if (!delay) {
     generate_.fail(error);
     return error;
   }
   if (run_->telemetry != nullptr) {
     const Json detail = {{"attempt", attempt_}, {"delay_ms", delay->count()}, {"reason", error.reason()}};
-    report(*run_, SpanKind::stream, SpanPhase::retry, {.error = &error, .detail = &detail});
+    report(*run_, SpanKind::generate, SpanPhase::retry, generate_.ids(), {.error = &error, .detail = &detail});
   }
   backoff_.emplace(*run_->engine.runtime(), *delay);
   return std::nullopt;

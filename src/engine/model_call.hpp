@@ -17,7 +17,8 @@ namespace allm {
 // Gives the model's events. A call that fails gives an ErrorEvent and ends. `call` must outlive it.
 class ModelCall : public EventSource {
  public:
-  ModelCall(std::shared_ptr<const Run> run, const AdapterCall& call);
+  // `parent`: the span that the call is a part of, if it is not the run's own parent.
+  ModelCall(std::shared_ptr<const Run> run, const AdapterCall& call, SpanId parent = {});
   Poll poll(const Waker& waker) override;
 
   // After the end of a message that is complete: tells telemetry what the call came to.
@@ -54,6 +55,7 @@ class ModelCall : public EventSource {
 
   std::shared_ptr<const Run> run_;
   const AdapterCall& call_;
+  const SpanId parent_;
   Span generate_;
   Span stream_;
   std::unique_ptr<EventSource> source_;

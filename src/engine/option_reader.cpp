@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "allm/trace.hpp"
+
 namespace allm {
 namespace {
 
@@ -41,6 +43,14 @@ bool read_text(const Json& value, std::optional<std::string>& target, std::strin
     return true;
   }
   problem = "must be a text";
+  return false;
+}
+
+bool read_traceparent(const Json& value, std::optional<std::string>& target, std::string& problem) {
+  if (!read_text(value, target, problem)) return false;
+  if (parse_traceparent(*target)) return true;
+  target.reset();
+  problem = "is not a valid W3C traceparent";
   return false;
 }
 
@@ -165,6 +175,7 @@ OptionRead read_option(std::string_view name, const Json& value, CallOptions& op
   if (name == "include_raw_chunks") return taken(read_bool(value, target.include_raw_chunks, problem));
   if (name == "session_id") return taken(read_text(value, target.session_id, problem));
   if (name == "request_id") return taken(read_text(value, target.request_id, problem));
+  if (name == "traceparent") return taken(read_traceparent(value, target.traceparent, problem));
   if (name == "context") {
     problem = "must be an object";
     if (value.is_object()) target.context = value;

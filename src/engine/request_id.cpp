@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <pthread.h>
 #include <random>
 #include <string_view>
@@ -28,15 +29,16 @@ std::atomic<std::uint32_t>& fork_generation() {
 // Random bytes of the system, fetched for several ids at a time: the call costs more than an id.
 class RandomBytes {
  public:
-  std::string_view take() {
+  // The next `count` bytes, at most kIdBytes.
+  std::string_view take(std::size_t count) {
     const std::uint32_t generation = fork_generation().load(std::memory_order_relaxed);
-    if (used_ == bytes_.size() || generation != generation_) {
+    if (bytes_.size() - used_ < count || generation != generation_) {
       refill();
       generation_ = generation;
       used_ = 0;
     }
-    const std::string_view taken(bytes_.data() + used_, kIdBytes);
-    used_ += kIdBytes;
+    const std::string_view taken(bytes_.data() + used_, count);
+    used_ += count;
     return taken;
   }
 
@@ -60,11 +62,22 @@ class RandomBytes {
   std::uint32_t generation_ = 0;
 };
 
+std::string_view random_bytes(std::size_t count) {
+  thread_local RandomBytes random;
+  return random.take(count);
+}
+
+template <class Id>
+Id random_id() {
+  Id id;
+  while (!id.is_set()) std::memcpy(id.bytes.data(), random_bytes(id.bytes.size()).data(), id.bytes.size());
+  return id;
+}
+
 }  // namespace
 
-std::string make_request_id() {
-  thread_local RandomBytes random;
-  return base64url_encode(random.take());
-}
+std::string make_request_id() { return base64url_encode(random_bytes(kIdBytes)); }
+TraceId make_trace_id() { return random_id<TraceId>(); }
+SpanId make_span_id() { return random_id<SpanId>(); }
 
 }  // namespace allm

@@ -33,7 +33,7 @@ struct Rig {
   std::vector<Json> retries() const {
     std::vector<Json> details;
     for (const auto& record : telemetry->records()) {
-      if (record.name == "allm.stream.retry") details.push_back(record.detail);
+      if (record.name == "allm.adapter.retry") details.push_back(record.detail);
     }
     return details;
   }

@@ -57,7 +57,7 @@ const std::shared_ptr<const Json>& no_context() {
 
 const std::string* Run::model_name() const {
   if (options.model) return &options.model->id;
-  if (const auto& model = engine.impl().params->options.model) return &model->id;
+  if (const auto& model = EngineAccess::impl(engine).params->options.model) return &model->id;
   return engine.model() ? &engine.model()->id : nullptr;
 }
 
@@ -76,7 +76,7 @@ std::optional<RunEnd> Run::ended() const {
 }
 
 bool Run::has_response_format() const {
-  return options.response_format.has_value() || engine.impl().params->options.response_format.has_value();
+  return options.response_format.has_value() || EngineAccess::impl(engine).params->options.response_format.has_value();
 }
 
 namespace {
@@ -98,11 +98,25 @@ RunLimits resolve_limits(const CallOptions& options, const CallOptions& defaults
   return limits;
 }
 
+TraceParent resolve_trace(const CallOptions& options, bool has_telemetry, OptionProblems& problems) {
+  TraceParent trace;
+  if (options.traceparent) {
+    const Result<TraceParent> given = parse_traceparent(*options.traceparent);
+    if (!given) {
+      problems.add("traceparent", "is not a valid W3C traceparent");
+    } else {
+      trace = *given;
+    }
+  }
+  if (has_telemetry && !trace.trace_id.is_set()) trace.trace_id = make_trace_id();
+  return trace;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Run>> resolve_run(const Engine& engine, CallOptions options,
                                          std::shared_ptr<const ToolSet> tools) {
-  const Engine::Impl& impl = engine.impl();
+  const EngineAccess::Impl& impl = EngineAccess::impl(engine);
   const CallOptions& defaults = impl.params->options;
   auto run = std::make_shared<Run>();
   OptionProblems problems;
@@ -132,6 +146,9 @@ Result<std::shared_ptr<Run>> resolve_run(const Engine& engine, CallOptions optio
   }
   if (options.context && !options.context->is_object()) problems.add("context", "must be an object");
   if (!options.params.is_object()) problems.add("params", "must be an object");
+  run->telemetry = impl.options.telemetry.get();
+  if (!options.traceparent) options.traceparent = defaults.traceparent;
+  run->trace = resolve_trace(options, run->telemetry != nullptr, problems);
   problems.add_params(*impl.params);
   if (!problems.empty()) return std::unexpected(std::move(problems).error());
 
@@ -150,13 +167,12 @@ Result<std::shared_ptr<Run>> resolve_run(const Engine& engine, CallOptions optio
   if (options.prepare_step) run->side_usage = std::make_shared<SideUsage>();
   if (can_stop(options.cancel)) run->cancel = std::make_shared<CancelSignal>(options.cancel);
   run->can_end_early = run->run_timeout || run->cancel;
-  run->telemetry = impl.options.telemetry.get();
   run->request_id = options.request_id && !options.request_id->empty() ? *options.request_id : make_request_id();
   if (is_nonempty_object(options.context)) {
     run->context = std::make_shared<const Json>(*options.context);
   } else if (impl.options.context.is_object() && !impl.options.context.empty()) {
     // Shares the engine's own value, and keeps the engine alive with it.
-    run->context = std::shared_ptr<const Json>(run->engine.impl_pointer(), &impl.options.context);
+    run->context = std::shared_ptr<const Json>(EngineAccess::pointer(run->engine), &impl.options.context);
   } else {
     run->context = no_context();
   }

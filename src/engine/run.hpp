@@ -41,6 +41,8 @@ struct Run {
   std::shared_ptr<ToolExecutor> executor;
   std::shared_ptr<ToolResultEncoder> encoder;
   Telemetry* telemetry = nullptr;
+  // The trace, and the parent of the run's outermost spans. Without telemetry it is what the caller gave.
+  TraceParent trace;
   ApprovalGate approve;  // empty for none
   RunLimits limits;
   std::shared_ptr<RunLedger> ledger;      // null without a limit that it counts

@@ -2,29 +2,48 @@
 
 #include <utility>
 
+#include "engine/request_id.hpp"
+
 namespace allm {
 
-void report(const Run& run, SpanKind kind, SpanPhase phase, TelemetryEvent event) {
+SpanIds new_span(const Run& run, SpanId parent) {
+  if (run.telemetry == nullptr) return {};
+  return {.id = make_span_id(), .parent = parent.is_set() ? parent : run.trace.span_id};
+}
+
+void report(const Run& run, SpanKind kind, SpanPhase phase, const SpanIds& ids, TelemetryEvent event) noexcept {
   if (run.telemetry == nullptr) return;
   event.span = kind;
   event.phase = phase;
   event.request_id = run.request_id;
+  event.trace_id = run.trace.trace_id;
+  event.span_id = ids.id;
+  event.parent_span_id = ids.parent;
+  if (run.options.session_id) event.session_id = *run.options.session_id;
+  event.engine_id = run.engine.id();
   if (event.model == nullptr) event.model = run.model_name();
   event.time = std::chrono::system_clock::now();
-  run.telemetry->on_event(event);
+  try {
+    run.telemetry->on_event(event);
+  } catch (...) {
+    // The run does not depend on who watches it.
+    return;
+  }
 }
 
-Span::Span(std::shared_ptr<const Run> run, SpanKind kind, const TelemetryEvent& about) : kind_(kind) {
+Span::Span(std::shared_ptr<const Run> run, SpanKind kind, SpanIds ids, const TelemetryEvent& about)
+    : kind_(kind), ids_(ids) {
   if (run->telemetry == nullptr) return;
   run_ = std::move(run);
   about_ = about;
   started_ = std::chrono::steady_clock::now();
-  report(*run_, kind_, SpanPhase::start, about_);
+  report(*run_, kind_, SpanPhase::start, ids_, about_);
 }
 
 Span& Span::operator=(Span&& other) noexcept {
   std::swap(run_, other.run_);
   std::swap(kind_, other.kind_);
+  std::swap(ids_, other.ids_);
   std::swap(about_, other.about_);
   std::swap(started_, other.started_);
   return *this;
@@ -40,7 +59,7 @@ Span::~Span() {
 
 void Span::end(SpanPhase phase, TelemetryEvent event) {
   event.duration = std::chrono::steady_clock::now() - started_;
-  report(*run_, kind_, phase, event);
+  report(*run_, kind_, phase, ids_, event);
   run_.reset();
 }
 

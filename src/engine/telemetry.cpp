@@ -42,13 +42,37 @@ std::string_view to_string(SpanPhase phase) {
   return "unknown";
 }
 
+bool is_end(SpanPhase phase) { return phase == SpanPhase::stop || phase == SpanPhase::exception; }
+
+void append_ids(std::string& line, const TelemetryEvent& event) {
+  const auto out = std::back_inserter(line);
+  if (!event.session_id.empty()) fmt::format_to(out, " session_id={}", event.session_id);
+  fmt::format_to(out, " engine={} trace={:.16} span={:.8}", event.engine_id, to_hex(event.trace_id),
+                 to_hex(event.span_id));
+  if (event.parent_span_id.is_set()) fmt::format_to(out, " parent={:.8}", to_hex(event.parent_span_id));
+}
+
 }  // namespace
 
 std::string name_of(const TelemetryEvent& event) {
+  if (event.phase == SpanPhase::retry) return "allm.adapter.retry";
   return fmt::format("allm.{}.{}", to_string(event.span), to_string(event.phase));
 }
 
 LogTelemetry::LogTelemetry(std::function<void(const std::string& line)> write) : write_(std::move(write)) {}
+
+std::size_t LogTelemetry::depth_of(const TelemetryEvent& event) {
+  if (const auto open = open_.find(event.span_id); open != open_.end()) {
+    const std::size_t depth = open->second;
+    if (is_end(event.phase)) open_.erase(open);
+    // What is neither begin nor end happens inside the span.
+    return is_end(event.phase) ? depth : depth + 1;
+  }
+  const auto parent = open_.find(event.parent_span_id);
+  const std::size_t depth = parent == open_.end() ? 0 : parent->second + 1;
+  if (event.phase == SpanPhase::start) open_.emplace(event.span_id, depth);
+  return depth;
+}
 
 void LogTelemetry::on_event(const TelemetryEvent& event) {
   std::string line = fmt::format("{} request_id={}", name_of(event), event.request_id);
@@ -61,7 +85,7 @@ void LogTelemetry::on_event(const TelemetryEvent& event) {
     fmt::format_to(out, " halted_reason={} steps={}", event.chat->halted_reason, event.chat->steps.size());
   }
   if (event.error != nullptr) fmt::format_to(out, " error={}.{}", event.error->kind(), event.error->reason());
-  if (event.phase == SpanPhase::stop || event.phase == SpanPhase::exception) {
+  if (is_end(event.phase)) {
     fmt::format_to(out, " duration_us={}",
                    std::chrono::duration_cast<std::chrono::microseconds>(event.duration).count());
   }
@@ -70,8 +94,9 @@ void LogTelemetry::on_event(const TelemetryEvent& event) {
       fmt::format_to(out, " {}={}", key, value.is_string() ? value.get<std::string>() : value.dump());
     }
   }
+  append_ids(line, event);
   const std::lock_guard lock(mutex_);
-  write_(line);
+  write_(std::string(2 * depth_of(event), ' ') + line);
 }
 
 void CollectingTelemetry::on_event(const TelemetryEvent& event) {
@@ -83,7 +108,14 @@ void CollectingTelemetry::on_event(const TelemetryEvent& event) {
       .tool = event.tool_call != nullptr ? std::optional(event.tool_call->name) : std::nullopt,
       .tool_call_id = event.tool_call != nullptr ? std::optional(event.tool_call->id) : std::nullopt,
       .error_reason = event.error != nullptr ? std::optional(std::string(event.error->reason())) : std::nullopt,
-      .detail = event.detail != nullptr ? *event.detail : Json(nullptr)};
+      .detail = event.detail != nullptr ? *event.detail : Json(nullptr),
+      .span = event.span,
+      .phase = event.phase,
+      .trace_id = event.trace_id,
+      .span_id = event.span_id,
+      .parent_span_id = event.parent_span_id,
+      .session_id = event.session_id.empty() ? std::nullopt : std::optional(std::string(event.session_id)),
+      .engine_id = event.engine_id};
   const std::lock_guard lock(mutex_);
   records_.push_back(std::move(record));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -14,6 +15,7 @@
 #include "allm/chat.hpp"
 #include "allm/fake.hpp"
 #include "allm/session_ops.hpp"
+#include "allm/tool_runner.hpp"
 
 #include "runtime/test_waits.hpp"
 
@@ -58,7 +60,7 @@ TEST(Telemetry, SpansOfAChatNestInOrderUnderOneRequestId) {
   EXPECT_EQ(rig.names(), (std::vector<std::string>{
                              "chat.start",    "step.start",     "generate.start", "stream.start",     "stream.stop",
                              "generate.stop", "tool.start",     "tool.progress",  "tool.stop",        "step.stop",
-                             "step.start",    "generate.start", "stream.start",   "stream.exception", "stream.retry",
+                             "step.start",    "generate.start", "stream.start",   "stream.exception", "adapter.retry",
                              "stream.start",  "stream.stop",    "generate.stop",  "step.stop",        "chat.stop"}));
   std::set<std::string> ids;
   for (const auto& record : rig.telemetry->records()) {
@@ -73,7 +75,7 @@ TEST(Telemetry, ARetrySaysWhichAttemptFailedWhyAndHowLongItWaits) {
   const Rig rig({kRefused, kAnswer});
   ASSERT_TRUE(chat(rig.engine, {user("hi")}).has_value());
   for (const auto& record : rig.telemetry->records()) {
-    if (record.name == "allm.stream.retry") {
+    if (record.name == "allm.adapter.retry") {
       EXPECT_EQ(record.detail, Json({{"attempt", 1}, {"delay_ms", 1}, {"reason", "rate_limited"}}));
       EXPECT_EQ(record.error_reason, "rate_limited");
     }
@@ -238,11 +240,221 @@ TEST(LogTelemetry, WritesALinePerEventWithoutTheUsersData) {
   EXPECT_EQ(all.find("secret"), std::string::npos) << all;
   EXPECT_NE(all.find("allm.tool.stop request_id=rq model=m tool=t tool_call_id=c0 duration_us="), std::string::npos)
       << all;
-  EXPECT_NE(all.find("allm.stream.retry request_id=rq model=m error=AdapterError.rate_limited attempt=1 delay_ms=1 "
+  EXPECT_NE(all.find("allm.adapter.retry request_id=rq model=m error=AdapterError.rate_limited attempt=1 delay_ms=1 "
                      "reason=rate_limited"),
             std::string::npos)
       << all;
   EXPECT_NE(all.find("allm.chat.stop request_id=rq model=m halted_reason=error steps=2"), std::string::npos) << all;
+}
+
+const std::string kCaller = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+TEST(Spans, ARunIsATreeOfOneTrace) {
+  const Rig rig({kCallsTool, kRefused, kAnswer});
+  ASSERT_TRUE(chat(rig.engine, {user("hi")}).has_value());
+  EXPECT_EQ(rig.telemetry->tree(), R"(chat
+  step
+    generate m
+      stream
+    tool t
+      - tool.progress
+  step
+    generate m
+      stream: rate_limited
+      - adapter.retry
+      stream
+)");
+  std::set<std::string> traces;
+  for (const auto& record : rig.telemetry->records()) {
+    traces.insert(to_hex(record.trace_id));
+    EXPECT_TRUE(record.span_id.is_set()) << record.name;
+    EXPECT_EQ(record.parent_span_id.is_set(), record.span != SpanKind::chat) << record.name;
+    EXPECT_EQ(record.engine_id, rig.engine.id());
+    EXPECT_FALSE(record.session_id.has_value());
+  }
+  EXPECT_EQ(traces.size(), 1U);
+  EXPECT_NE(*traces.begin(), std::string(32, '0'));
+}
+
+TEST(Spans, TwoRunsHaveTwoTraces) {
+  const Rig rig({kAnswer, kAnswer});
+  ASSERT_TRUE(chat(rig.engine, {user("hi")}).has_value());
+  ASSERT_TRUE(chat(rig.engine, {user("hi")}).has_value());
+  const auto records = rig.telemetry->records();
+  EXPECT_NE(records.front().trace_id, records.back().trace_id);
+}
+
+TEST(Spans, TheOutermostSpanIsAChildOfTheCallers) {
+  const Rig rig({kAnswer, kAnswer, kAnswer});
+  const CallOptions options{.traceparent = kCaller};
+  ASSERT_TRUE(chat(rig.engine, {user("hi")}, options).has_value());
+  ASSERT_TRUE(step(rig.engine, {user("hi")}, options).has_value());
+  ASSERT_TRUE(generate(rig.engine, {.messages = {user("hi")}}, options).has_value());
+  ASSERT_TRUE(run_tool_calls({{.id = "c0", .name = "t"}}, tools(), options, rig.engine).has_value());
+  EXPECT_EQ(rig.telemetry->tree(),
+            "chat\n  step\n    generate m\n      stream\n"
+            "step\n  generate m\n    stream\n"
+            "generate m\n  stream\n"
+            "tool t\n  - tool.progress\n");
+  std::vector<SpanKind> children_of_the_caller;
+  for (const auto& record : rig.telemetry->records()) {
+    EXPECT_EQ(to_hex(record.trace_id), "4bf92f3577b34da6a3ce929d0e0e4736");
+    if (record.phase == SpanPhase::start && to_hex(record.parent_span_id) == "00f067aa0ba902b7") {
+      children_of_the_caller.push_back(record.span);
+    }
+  }
+  EXPECT_EQ(children_of_the_caller, (std::vector{SpanKind::chat, SpanKind::step, SpanKind::generate, SpanKind::tool}));
+}
+
+TEST(Spans, ATraceparentThatIsMalformedIsAnInvalidOption) {
+  const auto is_invalid = [](const auto& result) {
+    const auto* invalid = result ? nullptr : result.error().template get_if<ValidationError>();
+    return invalid != nullptr && invalid->reason == ValidationError::Reason::invalid_option &&
+           invalid->errors == std::vector<FieldError>{{{std::string("traceparent")}, "invalid_value"}};
+  };
+  EXPECT_TRUE(is_invalid(chat(Engine({.adapter = fake({kAnswer})}), {user("hi")}, {.traceparent = "00-1-2-3"})));
+  EXPECT_TRUE(is_invalid(call_options_from_json({{"traceparent", "00-1-2-3"}})));
+  EXPECT_TRUE(is_invalid(call_options_from_json({{"traceparent", 1}})));
+  const auto options = call_options_from_json({{"traceparent", kCaller}});
+  ASSERT_TRUE(options.has_value());
+  EXPECT_EQ(options->traceparent, kCaller);
+}
+
+// What a handler is told of its span in a run with these options.
+std::optional<std::string> traceparent_in_a_handler(const std::shared_ptr<Telemetry>& telemetry,
+                                                    const CallOptions& options = {}) {
+  const auto seen = std::make_shared<std::optional<std::string>>();
+  const Engine engine({.adapter = fake({kCallsTool, kAnswer}),
+                       .tools = {{.name = "t",
+                                  .handler =
+                                      [seen](const Json&, const ToolContext& context) {
+                                        *seen = context.traceparent();
+                                        return ok(1);
+                                      }}},
+                       .telemetry = telemetry});
+  EXPECT_TRUE(chat(engine, {user("hi")}, options).has_value());
+  return *seen;
+}
+
+TEST(Spans, AHandlerFindsItsSpan) {
+  const auto telemetry = std::make_shared<CollectingTelemetry>();
+  const auto seen = traceparent_in_a_handler(telemetry);
+  ASSERT_TRUE(seen.has_value());
+  const auto parent = parse_traceparent(*seen);
+  ASSERT_TRUE(parent.has_value());
+  EXPECT_TRUE(parent->sampled);
+  for (const auto& record : telemetry->records()) {
+    EXPECT_EQ(record.trace_id, parent->trace_id);
+    EXPECT_EQ(record.span_id == parent->span_id, record.span == SpanKind::tool);
+  }
+}
+
+TEST(Spans, WithoutTelemetryAHandlerIsGivenTheCallersSpan) {
+  EXPECT_EQ(traceparent_in_a_handler(nullptr), std::nullopt);
+  EXPECT_EQ(traceparent_in_a_handler(nullptr, {.traceparent = kCaller}), kCaller);
+}
+
+TEST(Spans, ARunInsideAHandlerIsPartOfItsTree) {
+  const auto telemetry = std::make_shared<CollectingTelemetry>();
+  const Engine inner({.adapter = fake({kAnswer}), .model = "small", .telemetry = telemetry});
+  const Engine outer({.adapter = fake({kCallsTool, kAnswer}),
+                      .model = "m",
+                      .tools = {{.name = "t",
+                                 .handler =
+                                     [inner](const Json&, const ToolContext& context) {
+                                       return chat(inner, {user("hi")}, {.traceparent = context.traceparent()})
+                                                  ? ok(1)
+                                                  : failure("no");
+                                     }}},
+                      .telemetry = telemetry});
+  ASSERT_TRUE(chat(outer, {user("hi")}).has_value());
+  EXPECT_EQ(telemetry->tree(), R"(chat
+  step
+    generate m
+      stream
+    tool t
+      chat
+        step
+          generate small
+            stream
+  step
+    generate m
+      stream
+)");
+}
+
+TEST(Spans, BothPassesOfAFinalizeRunAreInOneTree) {
+  const Rig rig({kAnswer, {fake_text("{}"), fake_finish(FinishReason::stop)}});
+  ASSERT_TRUE(
+      chat(rig.engine, {user("hi")}, {.response_format = ResponseFormat::json_object(), .structured_finalize = true})
+          .has_value());
+  EXPECT_EQ(rig.telemetry->tree(),
+            "chat\n  step\n    generate m\n      stream\n  step\n    generate m\n      stream\n");
+}
+
+TEST(Spans, EventsOfASessionCarryItsId) {
+  const Rig rig({kCallsTool, kAnswer});
+  ASSERT_TRUE(session_reply(rig.engine, Session{.id = "s7"}, "hi").has_value());
+  const auto records = rig.telemetry->records();
+  ASSERT_FALSE(records.empty());
+  for (const auto& record : records) EXPECT_EQ(record.session_id, "s7") << record.name;
+}
+
+TEST(Spans, AnOpenAndACancelledSpanShowInTheTree) {
+  const Rig rig({{fake_text("a"), fake_delay(std::chrono::hours(1))}});
+  EventStream events = stream(rig.engine, {user("hi")});
+  events.next();
+  EXPECT_EQ(rig.telemetry->tree(), "chat: open\n  step: open\n    generate m: open\n      stream: open\n");
+  events.drop();
+  EXPECT_EQ(rig.telemetry->tree(),
+            "chat: cancelled\n  step: cancelled\n    generate m: cancelled\n      stream: cancelled\n");
+  EXPECT_NE(rig.telemetry->tree({.durations = true}).find("stream: cancelled ("), std::string::npos);
+}
+
+TEST(Telemetry, ASinkThatThrowsDoesNotHurtTheRun) {
+  class Thrower : public Telemetry {
+   public:
+    void on_event(const TelemetryEvent&) override {
+      ++events;
+      throw std::runtime_error("sink");
+    }
+    std::atomic<int> events = 0;
+  };
+  const auto sink = std::make_shared<Thrower>();
+  const Engine engine({.adapter = fake({kCallsTool, kAnswer}), .tools = tools(), .telemetry = sink});
+  const auto result = chat(engine, {user("hi")});
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->text(), "secret answer");
+  EXPECT_EQ(sink->events, 17);
+  stream(engine, {user("hi")}).next();  // dropped in the middle
+}
+
+TEST(LogTelemetry, IndentsTheTreeAndPrintsIdsThatJoinLines) {
+  std::vector<std::string> lines;
+  const auto log = std::make_shared<LogTelemetry>([&](const std::string& line) { lines.push_back(line); });
+  const Engine engine({.adapter = fake({kCallsTool, kAnswer}), .tools = tools(), .telemetry = log});
+  ASSERT_TRUE(chat(engine, {user("hi")}, {.session_id = "s7", .traceparent = kCaller}).has_value());
+  std::vector<std::string> names;
+  names.reserve(lines.size());
+  for (const std::string& line : lines) {
+    names.push_back(line.substr(0, line.find(" request_id")));
+    EXPECT_NE(line.find(" session_id=s7 engine=" + std::to_string(engine.id()) + " trace=4bf92f3577b34da6 span="),
+              std::string::npos)
+        << line;
+  }
+  EXPECT_EQ(std::vector(names.begin(), names.begin() + 10),
+            (std::vector<std::string>{"allm.chat.start", "  allm.step.start", "    allm.generate.start",
+                                      "      allm.stream.start", "      allm.stream.stop", "    allm.generate.stop",
+                                      "    allm.tool.start", "      allm.tool.progress", "    allm.tool.stop",
+                                      "  allm.step.stop"}));
+  const auto value = [&](std::size_t line, const std::string& key) {
+    const std::size_t at = lines[line].find(" " + key + "=");
+    return at == std::string::npos ? "" : lines[line].substr(at + key.size() + 2, 8);
+  };
+  EXPECT_EQ(value(0, "parent"), "00f067aa");
+  EXPECT_EQ(value(1, "parent"), value(0, "span"));
+  EXPECT_EQ(value(6, "parent"), value(1, "span"));
+  EXPECT_EQ(value(8, "span"), value(6, "span"));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "runtime/function_task.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/no_broken_pipes.hpp"
+#include "runtime/parker.hpp"
 
 namespace allm {
 namespace {
@@ -35,8 +36,8 @@ bool may_use_tls(std::string_view url, const HttpRoute& route) {
 
 }  // namespace
 
-// The curl multi handle and the exchanges in it. All by who drives the loop, but for construction and
-// destruction.
+// The curl multi handle and the exchanges in it. Used on the thread that drives the loop, except for
+// construction and destruction.
 class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Multi> {
  public:
   explicit Multi(std::shared_ptr<Loop> loop) : loop_(std::move(loop)), multi_(make_multi()) {
@@ -63,8 +64,8 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     loop_->post(function_task(std::move(function)));
   }
   template <class Function>
-  void post_lazily(Function function) {
-    loop_->post_lazily(function_task(std::move(function)));
+  void post_deferred(Function function) {
+    loop_->post_deferred(function_task(std::move(function)));
   }
 
   void add(std::shared_ptr<HttpHandle> handle) {
@@ -74,10 +75,10 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
       return settle();
     }
     // The end of a body follows its last event at once, as a rule: to wait for it takes less than another connection.
-    constexpr std::chrono::milliseconds kPatience{5};
+    constexpr std::chrono::milliseconds kMaxHold{5};
     held_.push_back(std::move(handle));
     if (held_.size() > 1) return;
-    held_timer_ = arm(kPatience, [](Multi& multi) {
+    held_timer_ = arm(kMaxHold, [](Multi& multi) {
       multi.start_held();
       multi.settle();
     });
@@ -90,7 +91,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     settle();
   }
 
-  void let_go(CURL* easy) {
+  void drain_in_background(CURL* easy) {
     const auto entry = active_.find(easy);
     if (entry == active_.end()) return;
     const std::shared_ptr<HttpHandle> handle = entry->second.handle;
@@ -134,7 +135,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
       // A connection is used again, as a rule. Of descriptors that are none, or not yet, curl does not tell when it
       // closes them.
       if (connection != multi.connections_.end() && connection->second) {
-        multi.loop_->rest(fd);
+        multi.loop_->pause_watch(fd);
       } else {
         multi.connections_.erase(fd);
         multi.loop_->unwatch(fd);
@@ -216,7 +217,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
       if (const auto alive = weak.lock()) function(*alive);
     });
     loop_->arm(task, time);
-    return Timer(std::move(task));
+    return TimerAccess::timer(std::move(task));
   }
 
   void start(const std::shared_ptr<HttpHandle>& handle) {
@@ -266,7 +267,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
       if (const auto alive = weak.lock()) alive->check_clock(easy);
     });
     const auto next = entry.handle->next_check();
-    entry.clock = Timer(task);  // cancels the one before it
+    entry.clock = TimerAccess::timer(task);  // cancels the one before it
     if (next != Clock::time_point::max()) loop_->arm(std::move(task), next);
   }
 
@@ -304,7 +305,7 @@ class Transfer : public HttpTransfer {
   Transfer(std::shared_ptr<Multi> multi, std::shared_ptr<HttpHandle> handle)
       : multi_(std::move(multi)), handle_(std::move(handle)) {}
   ~Transfer() override {
-    if (reader_) multi_->post([multi = multi_, handle = handle_] { multi->cancel(handle->easy()); });
+    if (awaited_) multi_->post([multi = multi_, handle = handle_] { multi->cancel(handle->easy()); });
   }
 
   Progress poll(const Waker& waker, std::string spare) override {
@@ -312,7 +313,7 @@ class Transfer : public HttpTransfer {
     if (std::holds_alternative<Pending>(taken.progress)) {
       await(waker);
     } else if (std::holds_alternative<Ended>(taken.progress) || std::holds_alternative<HttpFailure>(taken.progress)) {
-      reader_.reset();
+      awaited_.reset();
     } else if (taken.resume) {
       multi_->post([multi = multi_, handle = handle_] { multi->resume(handle->easy()); });
     }
@@ -321,27 +322,29 @@ class Transfer : public HttpTransfer {
 
   const HttpRequest& sent() const override { return handle_->request(); }
 
-  void let_go() override {
-    if (!reader_) return;
-    reader_.reset();
+  void drain_in_background() override {
+    if (!awaited_) return;
+    awaited_.reset();
     if (handle_->mailbox().ended()) return;
-    // Mostly the end is there by the time that anybody drives, and nothing is left to do.
-    multi_->post_lazily([multi = multi_, handle = handle_] { multi->let_go(handle->easy()); });
+    // As a rule the end has arrived by the time the loop is driven, and nothing is left to do.
+    multi_->post_deferred([multi = multi_, handle = handle_] { multi->drain_in_background(handle->easy()); });
   }
 
  private:
   void await(const Waker& waker) {
-    const bool serving = waker.will_drive(multi_->loop());
-    if (reader_) return reader_->set_serving(serving);
+    Parker* const waiter = WakerAccess::waiting_parker(waker);
+    const bool waiter_drives = waiter != nullptr;
+    if (waiter_drives) waiter->drive_in_next_wait(multi_->loop());
+    if (awaited_) return awaited_->set_waiter_drives(waiter_drives);
     // The first time: nothing has been sent before.
-    reader_.emplace(multi_->loop(), serving);
+    awaited_.emplace(multi_->loop(), waiter_drives);
     auto begin = [multi = multi_, handle = handle_] { multi->add(handle); };
-    serving ? multi_->post_lazily(std::move(begin)) : multi_->post(std::move(begin));
+    waiter_drives ? multi_->post_deferred(std::move(begin)) : multi_->post(std::move(begin));
   }
 
   std::shared_ptr<Multi> multi_;
   std::shared_ptr<HttpHandle> handle_;
-  std::optional<Loop::Reader> reader_;  // from the first poll until the exchange is over
+  std::optional<Loop::Awaited> awaited_;  // from the first poll until the exchange is over
 };
 
 }  // namespace

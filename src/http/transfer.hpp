@@ -57,14 +57,14 @@ class HttpTransfer {
   // What a poll gave: first the head, then pieces of the body, then Ended or HttpFailure for ever.
   using Progress = std::variant<Pending, HttpResponseHead, std::string, Ended, HttpFailure>;
 
-  virtual ~HttpTransfer() = default;  // cancels the exchange, unless it was let go; never waits
+  virtual ~HttpTransfer() = default;  // cancels the exchange, unless it drains in the background; never waits
   // Never blocks. Only the waker of the latest poll is called. `spare` is a buffer that the transfer may use again.
   virtual Progress poll(const Waker& waker, std::string spare = {}) = 0;
   // The request, with everything that was added to it.
   virtual const HttpRequest& sent() const = 0;
   // The rest of the body is of no interest. Its end is awaited in the background, for a moment, so that the connection
   // can be used again. The transfer may then only be destroyed.
-  virtual void let_go() = 0;
+  virtual void drain_in_background() = 0;
 };
 
 }  // namespace allm

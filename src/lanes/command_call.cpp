@@ -93,7 +93,7 @@ void CommandCall::launch() {
   }
   job_ = *job;
   // Whoever waits for the call drives the loop, or has it driven.
-  loop_->post_lazily(function_task([self = shared_from_this()] { self->watch(); }));
+  loop_->post_deferred(function_task([self = shared_from_this()] { self->watch(); }));
   on_stop_.emplace(stop_token, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (!self) return;

@@ -21,13 +21,13 @@ void LaneCall::progress(Json report) {
   if (kept) context_.report_progress(std::move(report));
 }
 
-void LaneCall::await(bool serving) {
+void LaneCall::await(bool waiter_drives) {
   const std::lock_guard lock(mutex_);
   if (over_) return;
-  if (reader_) {
-    reader_->set_serving(serving);
+  if (awaited_) {
+    awaited_->set_waiter_drives(waiter_drives);
   } else {
-    reader_.emplace(loop_, serving);
+    awaited_.emplace(loop_, waiter_drives);
   }
 }
 
@@ -37,7 +37,7 @@ bool LaneCall::answer(ToolOutcome outcome) {
     const std::lock_guard lock(mutex_);
     over_ = true;
     std::swap(done, done_);
-    reader_.reset();
+    awaited_.reset();
   }
   return done && (*done)(std::move(outcome));
 }
@@ -47,7 +47,7 @@ void LaneCall::abandon() {
   const std::lock_guard lock(mutex_);
   over_ = true;
   std::swap(done, done_);
-  reader_.reset();
+  awaited_.reset();
 }
 
 void LaneCall::fail(ToolError::Reason reason, std::string message, Json metadata) {

@@ -27,8 +27,8 @@ class LaneCall {
   virtual bool start_now() = 0;
   // Has it run. May block while a process is started. What goes wrong is the answer.
   virtual void start() = 0;
-  // Somebody waits for it, on a thread that drives the loop itself while it does, or not.
-  void await(bool serving);
+  // A consumer waits for the answer; `waiter_drives` tells whether its thread drives the loop meanwhile.
+  void await(bool waiter_drives);
   // Nobody wants its answer.
   void abandon();
   // Whether this was the answer.
@@ -50,7 +50,7 @@ class LaneCall {
   const std::shared_ptr<Loop> loop_;
   std::mutex mutex_;
   bool over_ = false;
-  std::optional<Loop::Reader> reader_;  // until it is over
+  std::optional<Loop::Awaited> awaited_;  // from await() until it is over
 };
 
 }  // namespace allm

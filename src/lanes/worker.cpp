@@ -176,7 +176,7 @@ void WorkerPool::Worker::line_closed() {
   auto task = function_task([weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->dismiss();
   });
-  patience_ = Timer(task);
+  patience_ = TimerAccess::timer(task);
   loop_->arm(std::move(task), std::chrono::steady_clock::now() + kPatience);
 }
 

@@ -208,7 +208,7 @@ void WorkerPool::arm_retirement() {
   auto task = function_task([weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->retire_idle();
   });
-  retirement_ = Timer(task);
+  retirement_ = TimerAccess::timer(task);
   loop_->arm(std::move(task), std::chrono::steady_clock::now() + options_.worker_idle_timeout);
 }
 

@@ -233,6 +233,7 @@ class WorkerProcess {
     run->engine = engine_;
     run->options.session_id = request.session_id;
     run->request_id = request.request_id;
+    run->trace = request.trace;
     run->context = std::make_shared<const Json>(request.context);
     const auto impl = std::make_shared<CallContext>(std::move(run), request.call, line_);
     impl->deadline = request.deadline;

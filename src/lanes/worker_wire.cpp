@@ -15,6 +15,7 @@ Result<std::string> write_worker_request(const std::string& entry, const Json& d
   if (!context.context().empty()) message["context"] = context.context();
   if (context.session_id()) message["session_id"] = *context.session_id();
   message["request_id"] = context.request_id();
+  if (auto traceparent = context.traceparent()) message["traceparent"] = *std::move(traceparent);
   message["deadline_ns"] = std::chrono::nanoseconds(context.deadline().time_since_epoch()).count();
   if (limits.cpu_time) message["cpu_s"] = limits.cpu_time->count();
   message["output"] = limits.output;
@@ -34,6 +35,11 @@ Result<WorkerRequest> read_worker_request(const std::string& text) {
   request.context = message->value("context", Json::object());
   if (message->contains("session_id")) request.session_id = (*message)["session_id"].get<std::string>();
   request.request_id = message->at("request_id").get<std::string>();
+  if (message->contains("traceparent")) {
+    if (const auto trace = parse_traceparent((*message)["traceparent"].get_ref<const std::string&>())) {
+      request.trace = *trace;
+    }
+  }
   request.deadline =
       std::chrono::steady_clock::time_point(std::chrono::nanoseconds(message->at("deadline_ns").get<std::int64_t>()));
   if (message->contains("cpu_s")) request.cpu_time = std::chrono::seconds((*message)["cpu_s"].get<std::int64_t>());

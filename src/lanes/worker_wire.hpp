@@ -1,7 +1,7 @@
 // What program and worker tell each other: frames of JSON.
 //
 //   to the worker    {"call": …, "arguments": …, "entry": …, "data": …, "context": …, "session_id": …,
-//                     "request_id": …, "deadline_ns": …, "cpu_s": …, "output": …}
+//                     "request_id": …, "traceparent": …, "deadline_ns": …, "cpu_s": …, "output": …}
 //   and back         {"progress": …} any number of times, then an outcome as outcome_json.hpp has it;
 //                    {"last": true} before the answer of a worker that will take no other call;
 //                    {"out_of_memory": true} before it ends for lack of it
@@ -13,6 +13,7 @@
 #include <string>
 
 #include "allm/tool.hpp"
+#include "allm/trace.hpp"
 
 namespace allm {
 
@@ -27,6 +28,7 @@ struct WorkerRequest {
   Json context = empty_object();
   std::optional<std::string> session_id = std::nullopt;
   std::string request_id = {};
+  TraceParent trace = {};                               // the span of the call, if there is one
   std::chrono::steady_clock::time_point deadline = {};  // one clock for all processes
   std::optional<std::chrono::seconds> cpu_time = std::nullopt;
   std::uint64_t max_output = 0;

@@ -11,7 +11,7 @@ namespace allm {
 
 void run_as_worker_if_asked(const std::vector<Tool>& tools, const WorkerOptions& options) {
   const StartedAs started = take_role();
-  set_gives_way();  // a worker may have workers of its own
+  set_has_worker_entry_point();  // a worker may have workers of its own
   switch (started.role) {
     case ProcessRole::program:
       return;

@@ -1,4 +1,4 @@
-// Texts as exec takes them.
+// Argument and environment lists in the form that exec takes.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace allm {
 
-// Pointers to the texts, which must outlive them, and a null after the last.
+// Pointers to the texts and a null after the last one. The texts must outlive the pointers.
 inline std::vector<char*> exec_pointers(std::vector<std::string>& texts) {
   std::vector<char*> list;
   list.reserve(texts.size() + 1);

@@ -1,4 +1,4 @@
-// Frames: texts on a stream socket, each with its length before it (four bytes, the least significant first).
+// Frames: texts on a stream socket, each after its length (four bytes, little-endian).
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ std::uint32_t frame_length(const char* header);
 class FrameReader {
  public:
   void feed(std::string_view bytes) { buffer_.append(bytes); }
-  // The next whole frame; nothing if it is not there yet, or if it is longer than `limit`.
+  // The next whole frame; nullopt if it has not arrived yet or is longer than `limit`.
   std::optional<std::string> next(std::size_t limit);
   // Whether the next frame is longer than that.
   bool exceeds(std::size_t limit) const;
@@ -32,10 +32,10 @@ class FrameReader {
   std::size_t begin_ = 0;
 };
 
-// Sends all of `bytes`, with descriptors if there are any. Blocks; false if the other end is gone.
+// Sends all of `bytes`, with descriptors if there are any. Blocks. False if the other end is closed.
 bool send_all(int socket, std::string_view bytes, const std::vector<int>& fds = {});
 
-// Receives what is there, and descriptors that came with it. 0 at the end, -1 with errno otherwise.
+// Receives the bytes and descriptors that have arrived. Returns 0 at the end of the stream, -1 with errno on an error.
 ssize_t receive_some(int socket, char* buffer, std::size_t size, std::vector<Fd>& fds);
 
 }  // namespace allm

@@ -56,7 +56,7 @@ JobRequest job_request_from(const Json& message) {
 }
 
 Json to_message(const JobEnd& end) {
-  Json message = {{"ended", end.id}, {"problem", end.problem}, {"error_output", end.error_output}};
+  Json message = {{"ended", end.id}, {"error", end.error}, {"error_output", end.error_output}};
   if (end.status) message["status"] = *end.status;
   if (end.signal) message["signal"] = *end.signal;
   return message;
@@ -64,7 +64,7 @@ Json to_message(const JobEnd& end) {
 
 JobEnd job_end_from(const Json& message) {
   JobEnd end{.id = message.at("ended").get<std::uint64_t>(),
-             .problem = message.at("problem").get<std::string>(),
+             .error = message.at("error").get<std::string>(),
              .error_output = message.at("error_output").get<std::string>()};
   if (message.contains("status")) end.status = message["status"].get<int>();
   if (message.contains("signal")) end.signal = message["signal"].get<int>();
@@ -81,7 +81,7 @@ std::string signal_name(int signal) {
 }
 
 std::string describe(const JobEnd& end) {
-  if (!end.problem.empty()) return "could not be started: " + end.problem;
+  if (!end.error.empty()) return "could not be started: " + end.error;
   if (end.signal) return "was killed by " + signal_name(*end.signal);
   return "exited with status " + std::to_string(end.status.value_or(0));
 }

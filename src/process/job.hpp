@@ -1,4 +1,4 @@
-// Jobs: processes that the process supervisor starts for the program, and what the two tell each other about them.
+// Jobs: processes that the process supervisor starts for the program, and the messages about them.
 #pragma once
 
 #include <chrono>
@@ -12,26 +12,26 @@
 
 namespace allm {
 
-// In the environment of a job and of what it starts: its id, by which the process supervisor knows processes that left
-// its group.
+// Environment variable with the job's id. Children of the job inherit it, so that the process supervisor recognises
+// processes that left the job's process group.
 inline constexpr const char* kJobVariable = "ALLM_JOB";
 
 struct JobRequest {
   std::uint64_t id = 0;
-  bool is_worker = false;              // this executable as a worker; program, argv and environment do not count then
-  std::vector<std::string> argv = {};  // argv[0] is looked for in the PATH of `environment`
+  bool is_worker = false;                     // start this executable as a worker; argv and environment are ignored
+  std::vector<std::string> argv = {};         // argv[0] is looked for in the PATH of `environment`
   std::vector<std::string> environment = {};  // "NAME=value"
-  std::string directory = {};                 // empty for the process supervisor's own
+  std::string directory = {};                 // empty: the process supervisor's directory
   ToolLimits limits = {};
-  std::vector<int> fds = {};  // the numbers that the descriptors sent with it get
+  std::vector<int> fds = {};  // descriptor numbers in the new process, one for each descriptor sent with the request
 };
 
 struct JobEnd {
   std::uint64_t id = 0;
   std::optional<int> status = std::nullopt;
   std::optional<int> signal = std::nullopt;
-  std::string problem = {};       // why it could not be started
-  std::string error_output = {};  // the end of it
+  std::string error = {};         // why it could not be started
+  std::string error_output = {};  // the last lines
 };
 
 Json to_message(const JobRequest& request);

@@ -21,10 +21,9 @@
 namespace allm {
 namespace {
 
-// Everything that the new process needs, laid out before it exists: until it runs its program it may only make system
-// calls.
+// Everything that the new process needs, prepared before the fork: between fork and exec only system calls are allowed.
 struct Plan {
-  std::vector<std::string> paths;  // to be tried in turn
+  std::vector<std::string> paths;  // tried in order
   std::vector<char*> argv;
   std::vector<char*> environment;
   const char* directory = nullptr;
@@ -32,7 +31,7 @@ struct Plan {
   std::vector<std::pair<int, rlimit>> limits;
   PreparedSandbox sandbox;
   pid_t parent = 0;
-  int report = -1;  // the end of a pipe that closes when the program runs
+  int report = -1;  // write end of a pipe that exec closes
 };
 
 struct Report {
@@ -50,10 +49,10 @@ enum Stage : int { session, descriptors, directory, limits, sandboxed, program }
   _exit(127);
 }
 
-// In the new process.
+// Runs in the new process.
 [[noreturn]] void become(const Plan& plan) {
   if (setsid() < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) give_up(plan, session);
-  if (getppid() != plan.parent) _exit(127);  // it died before the line above
+  if (getppid() != plan.parent) _exit(127);  // the parent died before the line above
   for (const auto& [from, to] : plan.moves) {
     if (dup2(from, to) < 0) give_up(plan, descriptors);
   }
@@ -61,7 +60,7 @@ enum Stage : int { session, descriptors, directory, limits, sandboxed, program }
   for (const auto& [resource, limit] : plan.limits) {
     if (setrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) give_up(plan, limits);
   }
-  if (!plan.sandbox.put_on()) give_up(plan, sandboxed);
+  if (!plan.sandbox.apply()) give_up(plan, sandboxed);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -84,7 +83,7 @@ std::vector<std::string> candidates(const JobRequest& request) {
   std::vector<std::string> found;
   while (!path.empty()) {
     const std::size_t colon = std::min(path.find(':'), path.size());
-    // An empty element means the directory it runs in, which a model may have filled.
+    // An empty element means the working directory, whose contents a model may control.
     if (colon > 0) found.push_back(std::string(path.substr(0, colon)) + "/" + name);
     path.remove_prefix(std::min(colon + 1, path.size()));
   }
@@ -99,14 +98,14 @@ void add_limit(Plan& plan, int resource, rlim_t value) {
 }
 
 void add_limits(Plan& plan, const JobRequest& request) {
-  // A dump of its memory could hold whatever it was given.
+  // A core dump could contain secrets from arguments or the environment.
   add_limit(plan, RLIMIT_CORE, 0);
   if (request.limits.memory && !kSanitized) add_limit(plan, RLIMIT_AS, *request.limits.memory);
   if (request.limits.open_files) add_limit(plan, RLIMIT_NOFILE, *request.limits.open_files);
-  // A worker sets it for each call.
+  // A worker sets its CPU limit for each call.
   if (request.limits.cpu_time && !request.is_worker) {
     const auto seconds = static_cast<rlim_t>(std::max<std::int64_t>(1, request.limits.cpu_time->count()));
-    // SIGXCPU, which says what it was about, and SIGKILL for who ignores it.
+    // SIGXCPU names the reason; SIGKILL follows for a process that ignores it.
     add_limit(plan, RLIMIT_CPU, seconds + 1);
     plan.limits.back().second.rlim_cur = std::min(seconds, plan.limits.back().second.rlim_max);
   }
@@ -121,7 +120,7 @@ std::vector<std::string> environment_of(const JobRequest& request) {
   return environment;
 }
 
-// Descriptors that keep clear of the numbers that they are to be moved to.
+// Copies of the descriptors whose numbers do not collide with the target numbers.
 class HighFds {
  public:
   int raise(int fd) {
@@ -140,7 +139,7 @@ class HighFds {
     if (child == 0) become(plan);
     return child;
   } else {
-    // Shares our memory until its program runs, which makes it as quick for a large supervisor as for a small one.
+    // vfork copies no page tables, so a large process starts children as quickly as a small one.
     const pid_t child = vfork();  // NOLINT(bugprone-unsafe-functions,clang-analyzer-security.insecureAPI.vfork)
     if (child == 0) become(plan);
     return child;
@@ -159,10 +158,10 @@ std::expected<pid_t, std::string> launch(const JobRequest& request, const Launch
   plan.environment = exec_pointers(environment);
   if (!request.directory.empty()) plan.directory = request.directory.c_str();
   add_limits(plan, request);
-  std::string problem;
-  plan.sandbox = PreparedSandbox::prepare(request.limits.sandbox, problem);
-  if (!problem.empty() && request.limits.sandbox.required) {
-    return std::unexpected("its sandbox cannot be enforced: " + problem);
+  std::string error;
+  plan.sandbox = PreparedSandbox::prepare(request.limits.sandbox, error);
+  if (!error.empty() && request.limits.sandbox.required) {
+    return std::unexpected("its sandbox cannot be enforced: " + error);
   }
 
   HighFds high;

@@ -1,4 +1,4 @@
-// Starting a process under limits. Only the process supervisor does, which has one thread.
+// Starts a process under limits. Only the process supervisor, which has one thread, calls this.
 #pragma once
 
 #include <expected>
@@ -11,14 +11,14 @@
 
 namespace allm {
 
-// What the process finds at its descriptors; others are closed.
+// The descriptors of the new process. All others are closed.
 struct LaunchFds {
-  std::vector<std::pair<int, int>> moves;  // from one of ours to its number there
-  int error_output = -1;                   // ours; its standard error, and its standard output unless that is moved
+  std::vector<std::pair<int, int>> moves;  // {our descriptor, its number in the new process}
+  int error_output = -1;                   // becomes standard error, and standard output unless `moves` has one
 };
 
-// The process's id; it leads a session, and so a group, of its own, and is killed when the caller dies. An error says
-// what could not be done.
+// Returns the process id. The process leads a session and a process group of its own and is killed when the caller
+// dies. The error is a message.
 std::expected<pid_t, std::string> launch(const JobRequest& request, const LaunchFds& fds);
 
 }  // namespace allm

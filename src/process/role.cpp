@@ -10,7 +10,7 @@
 namespace allm {
 namespace {
 
-std::atomic<bool> does_give_way{false};
+std::atomic<bool> worker_entry_point{false};
 
 bool is_socket(int fd) {
   struct stat facts{};
@@ -24,7 +24,7 @@ StartedAs take_role() {
   if (value == nullptr) return {};
   const std::string text = value;
   unsetenv(kRoleVariable);
-  // The variable alone may be anybody's.
+  // Any process may have set the variable, so the socket is checked too.
   if (!is_socket(kLineFd)) return {};
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) return {};
@@ -36,7 +36,7 @@ StartedAs take_role() {
   return started;
 }
 
-void set_gives_way() { does_give_way = true; }
-bool gives_way() { return does_give_way; }
+void set_has_worker_entry_point() { worker_entry_point = true; }
+bool has_worker_entry_point() { return worker_entry_point; }
 
 }  // namespace allm

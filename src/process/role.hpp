@@ -1,5 +1,5 @@
-// What a process of ours was started as. The program starts itself again to be its supervisor, and that does so for
-// workers.
+// The role in which this executable was started. The program re-executes itself as the process supervisor, and the
+// supervisor re-executes it as workers.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@ enum class ProcessRole : std::uint8_t { program, supervisor, worker };
 
 struct StartedAs {
   ProcessRole role = ProcessRole::program;
-  pid_t parent = 0;  // who started it
+  pid_t parent = 0;  // the process that started this one
 };
 
-// The socket that leads to who started this process, for all but the program.
+// The socket to the process that started this one; supervisors and workers have it.
 inline constexpr int kLineFd = 3;
 
-// Reads it from the environment, and removes it there. Once, before there are threads.
+// Reads the role from the environment and removes it there. Call it once, before any thread is started.
 StartedAs take_role();
-// The variable that tells a child, "NAME=value".
+// The environment variable that carries the role.
 inline constexpr const char* kRoleVariable = "ALLM_STARTED_AS";
 
-// Whether this program gives way to the above at the top of its main. Without that it must not start itself.
-void set_gives_way();
-bool gives_way();
+// Whether main calls run_as_worker_if_asked. Without that call the program must not re-execute itself.
+void set_has_worker_entry_point();
+bool has_worker_entry_point();
 
 }  // namespace allm

@@ -46,7 +46,7 @@ constexpr std::array kEscapes = {
     SCMP_SYS(kexec_load),
     SCMP_SYS(open_by_handle_at),
 };
-// Changes of files that Landlock does not handle.
+// System calls that change files and that Landlock does not restrict.
 constexpr std::array kChanges = {
     SCMP_SYS(chmod),        SCMP_SYS(fchmod),       SCMP_SYS(fchmodat),  SCMP_SYS(chown),     SCMP_SYS(fchown),
     SCMP_SYS(lchown),       SCMP_SYS(fchownat),     SCMP_SYS(setxattr),  SCMP_SYS(lsetxattr), SCMP_SYS(fsetxattr),
@@ -56,7 +56,7 @@ constexpr std::array kChanges = {
 
 template <std::size_t N>
 void refuse(scmp_filter_ctx context, const std::array<int, N>& calls, int error) {
-  // A call that this architecture does not have needs no rule.
+  // A system call that this architecture does not have needs no rule.
   for (const int call : calls) seccomp_rule_add(context, SCMP_ACT_ERRNO(static_cast<unsigned>(error)), call, 0);
 }
 
@@ -64,7 +64,7 @@ std::vector<sock_filter> make_filter(const Sandbox& sandbox) {
   const Context context(seccomp_init(SCMP_ACT_ALLOW), &seccomp_release);
   if (!context) return {};
   refuse(context.get(), kEscapes, EPERM);
-  // It opens sockets and files without system calls that could be seen. Programs cope with a kernel that lacks it.
+  // io_uring opens sockets and files without system calls that a filter sees. Programs work on kernels without it.
   refuse(context.get(), std::array{SCMP_SYS(io_uring_setup)}, ENOSYS);
   if (!sandbox.network) refuse(context.get(), std::array{SCMP_SYS(socket)}, EACCES);
   if (sandbox.read_only) refuse(context.get(), kChanges, EROFS);
@@ -83,7 +83,7 @@ int landlock_version() {
   return version < 0 ? 0 : static_cast<int>(version);
 }
 
-// What the headers of older kernels do not name.
+// Constants that the headers of older kernels lack.
 constexpr std::uint64_t kRefer = 1ULL << 13U;
 constexpr std::uint64_t kTruncate = 1ULL << 14U;
 constexpr std::uint64_t kFileWrites = LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate;
@@ -108,20 +108,20 @@ bool allow_writes(int rules, const std::string& path, std::uint64_t writes) {
   return syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
 }
 
-Fd make_rules(const Sandbox& sandbox, int version, std::string& problem) {
+Fd make_rules(const Sandbox& sandbox, int version, std::string& error) {
   const std::uint64_t writes = handled_writes(version);
   landlock_ruleset_attr attributes{};
   attributes.handled_access_fs = writes;
-  // Newer kernels take the older, shorter structure.
+  // Newer kernels accept the older, shorter structure.
   Fd rules(static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes.handled_access_fs, 0)));
   if (!rules) {
-    problem = std::string("Landlock refused its rules: ") + std::strerror(errno);
+    error = std::string("Landlock refused its rules: ") + std::strerror(errno);
     return rules;
   }
   allow_writes(rules.get(), "/dev/null", writes);
   for (const std::string& path : sandbox.writable) {
     if (!allow_writes(rules.get(), path, writes)) {
-      problem = "'" + path + "', which is to be writable, cannot be opened: " + std::strerror(errno);
+      error = "'" + path + "', which is to be writable, cannot be opened: " + std::strerror(errno);
     }
   }
   return rules;
@@ -138,21 +138,21 @@ KernelFeatures kernel_features() {
   return features;
 }
 
-PreparedSandbox PreparedSandbox::prepare(const Sandbox& sandbox, std::string& problem) {
+PreparedSandbox PreparedSandbox::prepare(const Sandbox& sandbox, std::string& error) {
   PreparedSandbox prepared;
   if (sandbox.network && !sandbox.read_only) return prepared;
   const KernelFeatures features = kernel_features();
-  if (!features.seccomp) problem = "this kernel has no seccomp";
-  if (sandbox.read_only && features.landlock == 0) problem = "this kernel has no Landlock";
+  if (!features.seccomp) error = "this kernel has no seccomp";
+  if (sandbox.read_only && features.landlock == 0) error = "this kernel has no Landlock";
   if (features.seccomp) {
     prepared.filter_ = make_filter(sandbox);
-    if (prepared.filter_.empty()) problem = "the seccomp filter could not be made";
+    if (prepared.filter_.empty()) error = "the seccomp filter could not be made";
   }
-  if (sandbox.read_only && features.landlock > 0) prepared.rules_ = make_rules(sandbox, features.landlock, problem);
+  if (sandbox.read_only && features.landlock > 0) prepared.rules_ = make_rules(sandbox, features.landlock, error);
   return prepared;
 }
 
-bool PreparedSandbox::put_on() const {
+bool PreparedSandbox::apply() const {
   if (!rules_ && filter_.empty()) return true;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
   if (rules_ && syscall(SYS_landlock_restrict_self, rules_.get(), 0) != 0) return false;

@@ -1,4 +1,4 @@
-// Sandboxes: prepared in the process supervisor, put on in the process that is being started.
+// Sandboxes: prepared in the process supervisor, applied in the new process before exec.
 #pragma once
 
 #include <linux/filter.h>
@@ -11,22 +11,23 @@
 
 namespace allm {
 
-// What the kernel has. Landlock's version is 0 where it has none.
+// What the kernel supports. `landlock` is the version of its interface, 0 without Landlock.
 struct KernelFeatures {
   bool seccomp = false;
   int landlock = 0;
-  bool lists_children = false;  // /proc tells a process's children
+  bool lists_children = false;  // /proc lists the children of a process
 };
 KernelFeatures kernel_features();
 
 class PreparedSandbox {
  public:
   PreparedSandbox() = default;  // nothing is forbidden
-  // Says in `problem` what this kernel cannot enforce; the sandbox then does the rest.
-  static PreparedSandbox prepare(const Sandbox& sandbox, std::string& problem);
+  // Sets `error` to what this kernel cannot enforce; the sandbox then enforces the rest.
+  static PreparedSandbox prepare(const Sandbox& sandbox, std::string& error);
 
-  // For the calling process, for good. Only system calls: it may share its memory. False with errno set.
-  bool put_on() const;
+  // Restricts the calling process for the rest of its life. Makes system calls only, because it runs after vfork.
+  // False with errno set on failure.
+  bool apply() const;
 
  private:
   Fd rules_;                         // of Landlock

@@ -37,7 +37,7 @@ int spawn_self(int line, pid_t& pid) {
   posix_spawnattr_setsigmask(&attributes, &signals);
   sigfillset(&signals);
   posix_spawnattr_setsigdefault(&attributes, &signals);
-  // A session of its own: what a terminal sends to the program's group is for the program.
+  // A session of its own keeps terminal signals to the program's process group away from the supervisor.
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   std::string name = "allm-supervisor";
   std::array<char*, 2> arguments = {name.data(), nullptr};
@@ -73,7 +73,7 @@ bool Supervisor::is_running() {
 
 std::string Supervisor::start_supervisor() {
   if (line_) return {};
-  if (!gives_way()) {
+  if (!has_worker_entry_point()) {
     return "the program does not call allm::run_as_worker_if_asked at the top of its main, which worker processes and "
            "commands need";
   }
@@ -82,7 +82,7 @@ std::string Supervisor::start_supervisor() {
     return "no socket could be made: " + errno_text(errno);
   }
   Fd ours(ends[0]);
-  // Not the number that it gets in the child: moving it there would then keep it from being passed on.
+  // The number must differ from kLineFd: dup2 onto the same number would keep close-on-exec set.
   const Fd theirs(fcntl(ends[1], F_DUPFD_CLOEXEC, kLineFd + 1));
   ::close(ends[1]);
   if (const int error = spawn_self(theirs.get(), pid_); error != 0) {
@@ -105,10 +105,10 @@ std::expected<std::uint64_t, std::string> Supervisor::start(JobRequest request, 
   request.id = ++last_id_;
   const auto text = write_json(to_message(request));
   if (!text) return std::unexpected(text.error().message());
-  // Nobody may have noticed that the last one died; then another one takes the job.
+  // The supervisor may have died unnoticed; the second attempt starts another one.
   constexpr int kTries = 2;
   for (int i = 0; i < kTries; ++i) {
-    if (std::string problem = start_supervisor(); !problem.empty()) return std::unexpected(std::move(problem));
+    if (std::string error = start_supervisor(); !error.empty()) return std::unexpected(std::move(error));
     if (send_all(line_.get(), make_frame(*text), fds)) {
       listeners_.emplace(request.id, std::move(listener));
       return request.id;
@@ -125,7 +125,7 @@ std::expected<std::uint64_t, std::string> Supervisor::start(JobRequest request, 
 void Supervisor::replace_supervisor() {
   Ended ended;
   take_reports(ended);
-  // Closed by who drives, so that nobody gets its number while it is watched.
+  // The driver closes the socket, so that its number is not reused while the loop still watches it.
   auto line = std::make_shared<Fd>(std::move(line_));
   lose_supervisor(ended);
   loop_->post(function_task([loop = loop_, line = std::move(line), ended = std::move(ended)] {
@@ -155,15 +155,15 @@ void Supervisor::stop(std::uint64_t job, std::chrono::milliseconds grace) {
   stopping_.insert(job);
   watch_stopping();
   const auto text = write_json(stop_message(job, grace));
-  // Where it is gone, so are its jobs, and ready() is told.
+  // A failed send means that the supervisor has ended with all its jobs; ready() handles that.
   send_all(line_.get(), make_frame(*text));
 }
 
 void Supervisor::watch_stopping() {
   if (stopping_.empty()) {
-    reader_.reset();
-  } else if (!reader_) {
-    reader_.emplace(loop_, false);
+    awaited_.reset();
+  } else if (!awaited_) {
+    awaited_.emplace(loop_, false);
   }
 }
 
@@ -190,7 +190,7 @@ void Supervisor::ready(int fd, unsigned /*events*/) noexcept {
   Ended ended;
   {
     const std::lock_guard lock(mutex_);
-    if (fd != line_.get()) return loop_->unwatch(fd);  // of one that was lost meanwhile
+    if (fd != line_.get()) return loop_->unwatch(fd);  // the socket of a supervisor that has been replaced
     if (!take_reports(ended)) {
       loop_->unwatch(fd);
       lose_supervisor(ended);

@@ -1,4 +1,5 @@
-// The process supervisor: a process of our own that starts and ends all others, and kills them if the program dies.
+// The process supervisor: a separate process that starts and ends all other processes, and kills them when the program
+// dies.
 #pragma once
 
 #include <chrono>
@@ -21,15 +22,15 @@
 
 namespace allm {
 
-// Told of the end of a job, once, by whoever drives the loop. Must return quickly.
+// Receives the end of a job, once, on the thread that drives the loop. Must return quickly.
 class JobListener {
  public:
   virtual ~JobListener() = default;
   virtual void job_ended(const JobEnd& end) noexcept = 0;
 };
 
-// The program's side. One for a runtime; the process is started with the first job, and again if it died. Safe from any
-// thread.
+// The program's side. Each runtime has one. The supervisor process is started with the first job, and again after it
+// died. Safe to call from any thread.
 class Supervisor : public Watcher, public std::enable_shared_from_this<Supervisor> {
  public:
   explicit Supervisor(std::shared_ptr<Loop> loop);
@@ -37,32 +38,33 @@ class Supervisor : public Watcher, public std::enable_shared_from_this<Superviso
   Supervisor& operator=(const Supervisor&) = delete;
   ~Supervisor() override;
 
-  // Whether the process supervisor is there, so that starting a job takes no time.
+  // Whether the supervisor process runs, so that start() does not block.
   bool is_running();
-  // Starts a process that gets copies of `fds`. Its id; or why there is no supervisor, in words. What goes wrong in
-  // starting the process itself is its end.
+  // Starts a process with copies of `fds` and returns the job's id. The error says why there is no supervisor process;
+  // a process that cannot be started is reported to the listener as ended.
   std::expected<std::uint64_t, std::string> start(JobRequest request, const std::vector<int>& fds,
                                                   std::shared_ptr<JobListener> listener);
-  // Asks it to end and kills it, with all of its group, after `grace`; at once if that is zero.
+  // Sends SIGTERM to the job's process group, and SIGKILL after `grace`; SIGKILL at once if `grace` is zero.
   void stop(std::uint64_t job, std::chrono::milliseconds grace);
 
-  // Kills every job, tells nobody, and waits for the process supervisor. For the end, when the loop has stopped.
+  // Kills every job without telling the listeners, and waits for the supervisor process. Call it when the loop has
+  // stopped.
   void close();
 
   void ready(int fd, unsigned events) noexcept override;
 
  private:
-  // With the lock held. Why there is none, if there is none.
+  // Requires the lock. Returns an error message, empty on success.
   std::string start_supervisor();
   void watch_stopping();
-  // Who has to be told of what, without the lock.
+  // Listeners to call after the lock has been released.
   using Ended = std::vector<std::pair<std::shared_ptr<JobListener>, JobEnd>>;
   static void tell(const Ended& ended);
-  // What the process supervisor has said; false if it is gone.
+  // Reads the supervisor's messages; false if the supervisor process has ended.
   bool take_reports(Ended& ended);
-  // It is gone, and its jobs with it.
+  // The supervisor process has ended, and all jobs with it.
   void lose_supervisor(Ended& ended);
-  // The same for a thread that does not drive.
+  // The same on a thread that does not drive the loop.
   void replace_supervisor();
 
   const std::shared_ptr<Loop> loop_;
@@ -73,7 +75,7 @@ class Supervisor : public Watcher, public std::enable_shared_from_this<Superviso
   std::uint64_t last_id_ = 0;
   std::map<std::uint64_t, std::shared_ptr<JobListener>> listeners_;
   std::set<std::uint64_t> stopping_;
-  std::optional<Loop::Reader> reader_;  // while any is stopping: nobody else waits for those
+  std::optional<Loop::Awaited> awaited_;  // held while a job is stopping, because no call waits for its end
 };
 
 }  // namespace allm

@@ -23,14 +23,14 @@
 namespace allm {
 namespace {
 
-// What is kept of a job's error output: its last lines, as a rule.
+// How much of a job's error output is kept: usually its last lines.
 constexpr std::size_t kTailBytes = 4096;
 constexpr std::size_t kMaxProcBytes = std::size_t{8} << 20U;
 constexpr std::size_t kMaxRequestBytes = std::size_t{64} << 20U;
 
 Fd watch_process(pid_t pid) { return Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))); }
 
-// Takes all that is there, or, from who writes without end, as much as one turn may take.
+// Reads what is available, up to a limit per turn so that endless output cannot block the loop.
 void drain(int fd, std::string& tail) {
   constexpr int kMostReads = 64;
   std::array<char, 16384> buffer{};
@@ -48,7 +48,7 @@ std::string last_lines(std::string tail) {
   return repair_utf8(tail);
 }
 
-// The job that a process was started under, by its environment; 0 if that does not say.
+// The id of the job that started a process, from the process's environment; 0 if the variable is missing.
 std::uint64_t job_of(pid_t pid) {
   const std::string environment = read_file("/proc/" + std::to_string(pid) + "/environ", kMaxProcBytes).value_or("");
   const std::string name = std::string(kJobVariable) + "=";
@@ -75,7 +75,7 @@ SupervisorProcess::SupervisorProcess(int line, pid_t program) : line_(line), pro
   fcntl(line_, F_SETFD, FD_CLOEXEC);
   fcntl(line_, F_SETFL, O_NONBLOCK);
   prctl(PR_SET_NAME, "allm-supervisor");
-  // Whatever a job leaves behind becomes our child.
+  // Orphans of jobs are reparented to this process.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t signals;
   sigemptyset(&signals);
@@ -86,7 +86,7 @@ SupervisorProcess::SupervisorProcess(int line, pid_t program) : line_(line), pro
 }
 
 int SupervisorProcess::run() {
-  // Where it died before it could be watched, it is no longer our parent.
+  // If the program died before the pidfd was opened, this process has another parent by now.
   if (getppid() == program_) {
     while (turn()) {
     }
@@ -155,7 +155,7 @@ void SupervisorProcess::start(const JobRequest& request) {
   received_fds_.erase(received_fds_.begin(), received_fds_.begin() + static_cast<std::ptrdiff_t>(count));
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return tell({.id = request.id, .problem = "no pipe could be made: " + errno_text(errno)});
+    return tell({.id = request.id, .error = "pipe failed: " + errno_text(errno)});
   }
   Job job{.error_output = Fd(ends[0])};
   const Fd their_end(ends[1]);
@@ -163,7 +163,7 @@ void SupervisorProcess::start(const JobRequest& request) {
   LaunchFds launch_fds{.error_output = ends[1]};
   for (std::size_t i = 0; i < count; ++i) launch_fds.moves.emplace_back(fds[i].get(), request.fds[i]);
   const auto pid = launch(request, launch_fds);
-  if (!pid) return tell({.id = request.id, .problem = pid.error()});
+  if (!pid) return tell({.id = request.id, .error = pid.error()});
   job.pid = *pid;
   jobs_.emplace(request.id, std::move(job));
 }
@@ -191,7 +191,7 @@ int SupervisorProcess::milliseconds_to_next_kill() const {
     if (job.kill_at && (!next || *job.kill_at < *next)) next = job.kill_at;
   }
   if (!next) return -1;
-  // Killed already: looked at again soon, for a process that the kernel is slow to end.
+  // Already killed: check again soon, in case the kernel needs time to end the process.
   constexpr std::int64_t kAgain = 10;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - Clock::now()).count();
   return static_cast<int>(left > 0 ? std::min<std::int64_t>(left, 60'000) : kAgain);
@@ -204,7 +204,7 @@ void SupervisorProcess::reap() {
   bool left_behind = false;
   while (true) {
     siginfo_t facts{};
-    // Not yet reaped, its id cannot be another's while its group is killed.
+    // The process is not reaped yet, so its id cannot be reused while its group is killed.
     if (waitid(P_ALL, 0, &facts, WEXITED | WNOHANG | WNOWAIT) != 0 || facts.si_pid == 0) break;
     const auto job = std::ranges::find_if(jobs_, [&](const auto& entry) { return entry.second.pid == facts.si_pid; });
     if (job != jobs_.end()) kill(-facts.si_pid, SIGKILL);
@@ -239,7 +239,7 @@ void SupervisorProcess::kill_strays() {
 void SupervisorProcess::kill_everything() {
   for (const auto& [id, job] : jobs_) kill(-job.pid, SIGKILL);
   jobs_.clear();
-  // Each that dies may leave us others.
+  // Each process that dies may leave orphans to this one.
   while (true) {
     const std::vector<pid_t> left = children();
     for (const pid_t pid : left) kill(pid, SIGKILL);

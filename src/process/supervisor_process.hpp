@@ -1,8 +1,7 @@
-// The process supervisor's own side: the process that starts jobs for the program, ends them, and outlives neither it
-// nor them.
+// The supervisor process itself: starts and ends jobs for the program, and ends when the program does.
 //
-// It is small, has one thread and does nothing else, so that whatever the program's threads do it knows its children;
-// and because the jobs are its children and not the program's, the program's own waiting for children never meets them.
+// It is small and has one thread. Jobs are children of the supervisor and not of the program, so the program's own
+// wait() and SIGCHLD handling never see them.
 #pragma once
 
 #include <chrono>
@@ -20,9 +19,9 @@ namespace allm {
 
 class SupervisorProcess {
  public:
-  // `line` leads to the program, whose id is `program`.
+  // `line` is the socket to the program, `program` its process id.
   SupervisorProcess(int line, pid_t program);
-  // Until the program has gone; then kills what is left. Returns the exit status.
+  // Runs until the program has ended, then kills the remaining jobs. Returns the exit status.
   int run();
 
  private:
@@ -30,11 +29,11 @@ class SupervisorProcess {
   struct Job {
     pid_t pid = 0;
     Fd error_output;
-    std::string tail;  // of what it wrote there
+    std::string tail;  // last bytes of the error output
     std::optional<Clock::time_point> kill_at;
   };
 
-  // False when the program is gone.
+  // False when the program has ended.
   bool turn();
   bool receive();
   void obey(const Json& message);
@@ -42,10 +41,10 @@ class SupervisorProcess {
   void stop(std::uint64_t id, std::chrono::milliseconds grace);
   void kill_overdue();
   int milliseconds_to_next_kill() const;
-  // Ends of children, of jobs and of others that became ours.
+  // Reaps children: jobs, and orphans that were reparented to this process.
   void reap();
   void end_job(std::map<std::uint64_t, Job>::iterator job, int wait_status);
-  // Kills children that no running job has left behind: those that made themselves a session of their own.
+  // Kills orphans of ended jobs: processes that had started a session of their own.
   void kill_strays();
   void kill_everything();
   void tell(const JobEnd& end);
@@ -57,7 +56,7 @@ class SupervisorProcess {
   FrameReader frames_;
   std::vector<Fd> received_fds_;
   std::map<std::uint64_t, Job> jobs_;
-  std::string outgoing_;  // what the program has not taken yet
+  std::string outgoing_;  // bytes that the program has not received yet
 };
 
 }  // namespace allm

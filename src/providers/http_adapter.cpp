@@ -59,7 +59,7 @@ Result<std::unique_ptr<EventSource>> HttpAdapter::open(const AdapterCall& call) 
   Result<ApiKey> key = key_for(call, request->url);
   if (!key) return std::unexpected(key.error());
   const std::shared_ptr<Runtime>& runtime = call.runtime ? call.runtime : Runtime::process();
-  auto send = [self = shared_from_this(), client = runtime->impl().service<HttpClient>(), key = *key,
+  auto send = [self = shared_from_this(), client = RuntimeAccess::impl(*runtime).service<HttpClient>(), key = *key,
                timeouts = *timeouts](HttpRequest sent) {
     const HttpAdapterOptions& options = self->options_;
     if (!key.empty()) sent.headers.push_back(options.codec->key_header(key.reveal()));

@@ -62,7 +62,7 @@ void HttpSource::body(std::string bytes) {
     events_.reserve(std::min(kManyEvents, bytes.size() / kUsualEventBytes));
     decoder_->feed(bytes, events_);
     if (decoder_->done()) {
-      transfer_->let_go();
+      transfer_->drain_in_background();
       transfer_.reset();
     }
   } else {

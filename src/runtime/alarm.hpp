@@ -16,8 +16,9 @@ namespace allm {
 // One thread at a time, except for the loop that fires it. Destroying it cancels the timer.
 class Alarm {
  public:
-  Alarm(const Runtime& runtime, std::chrono::milliseconds delay) : task_(std::make_shared<Task>()), timer_(task_) {
-    runtime.impl().loop->arm(task_, deadline_after(delay));
+  Alarm(const Runtime& runtime, std::chrono::milliseconds delay)
+      : task_(std::make_shared<Task>()), timer_(TimerAccess::timer(task_)) {
+    RuntimeAccess::impl(runtime).loop->arm(task_, deadline_after(delay));
   }
 
   // Whether the time has come; if not, `waker` is called when it has.
@@ -28,7 +29,7 @@ class Alarm {
   }
 
  private:
-  struct Task : Timer::Task {
+  struct Task : LoopTask {
     void fire() noexcept override {
       Waker woken;
       {

@@ -10,35 +10,34 @@
 
 namespace allm {
 
-// What the calling thread waits on. A thread has one, made at its first use; a callback that reads
-// another stream while this one is being polled gets one of its own, so that neither takes the
-// other's wake-up.
+// What the calling thread waits on while it polls a source. A thread has one parker, made at its first use; a callback
+// that reads another stream while this one is being polled gets one of its own, so that neither takes the other's
+// wake-up.
 class ThreadParker {
  public:
-  ThreadParker() : own_(own()), nested_(std::exchange(own_.busy, true)) {
-    if (nested_) other_ = std::make_unique<Waiting>();
+  ThreadParker() : outer_(std::exchange(current_parker, nullptr)) {
+    if (outer_ != nullptr) nested_ = std::make_unique<Pair>();
+    pair_ = nested_ ? nested_.get() : &own();
+    current_parker = pair_->parker.get();
   }
   ThreadParker(const ThreadParker&) = delete;
   ThreadParker& operator=(const ThreadParker&) = delete;
-  ~ThreadParker() {
-    if (!nested_) own_.busy = false;
-  }
-  const Waker& waker() const { return nested_ ? other_->waker : own_.waker; }
-  Parker& parker() { return nested_ ? *other_->parker : *own_.parker; }
+  ~ThreadParker() { current_parker = outer_; }
+  const Waker& waker() const { return pair_->waker; }
+  Parker& parker() { return *pair_->parker; }
 
  private:
-  struct Waiting {
+  struct Pair {
     std::shared_ptr<Parker> parker = std::make_shared<Parker>();
     Waker waker{parker};
-    bool busy = false;
   };
-  static Waiting& own() {
-    thread_local Waiting waiting;
-    return waiting;
+  static Pair& own() {
+    thread_local Pair pair;
+    return pair;
   }
-  Waiting& own_;
-  bool nested_;
-  std::unique_ptr<Waiting> other_;
+  Parker* outer_;
+  std::unique_ptr<Pair> nested_;
+  Pair* pair_ = nullptr;
 };
 
 // Reads a source to its end, blocking, and hands every event to `consume`.

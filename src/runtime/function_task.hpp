@@ -9,7 +9,7 @@
 namespace allm {
 
 template <class Function>
-class FunctionTask : public Timer::Task {
+class FunctionTask : public LoopTask {
  public:
   explicit FunctionTask(Function function) : function_(std::move(function)) {}
   void fire() noexcept override { function_(); }
@@ -20,7 +20,7 @@ class FunctionTask : public Timer::Task {
 
 // The function must return quickly and not throw.
 template <class Function>
-std::shared_ptr<Timer::Task> function_task(Function function) {
+std::shared_ptr<LoopTask> function_task(Function function) {
   return std::make_shared<FunctionTask<Function>>(std::move(function));
 }
 

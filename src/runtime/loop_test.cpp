@@ -34,7 +34,7 @@ using testing::Gate;
 class LoopTest : public ::testing::Test {
  protected:
   ~LoopTest() override { loop_->stop(); }
-  std::shared_ptr<Timer::Task> arm(Clock::time_point deadline, std::function<void()> function) {
+  std::shared_ptr<LoopTask> arm(Clock::time_point deadline, std::function<void()> function) {
     auto task = function_task(std::move(function));
     loop_->arm(task, deadline);
     return task;
@@ -92,7 +92,7 @@ TEST_F(LoopTest, ACallbackCanCancelWhatIsDueAfterIt) {
   Gate go;
   // Keeps the loop busy until both others are due.
   arm(past, [&] { go.wait(); });
-  std::shared_ptr<Timer::Task> second;
+  std::shared_ptr<LoopTask> second;
   arm(past + milliseconds(1), [&] { EXPECT_TRUE(loop_->cancel(*second)); });
   second = arm(past + milliseconds(2), [&] { second_fired = true; });
   arm(past + milliseconds(3), [&] { done.open(); });
@@ -103,7 +103,7 @@ TEST_F(LoopTest, ACallbackCanCancelWhatIsDueAfterIt) {
 
 TEST_F(LoopTest, ACallbackCanArmAnother) {
   Gate second;
-  std::shared_ptr<Timer::Task> inner;
+  std::shared_ptr<LoopTask> inner;
   arm(Clock::now(), [&] { inner = arm(Clock::now(), [&] { second.open(); }); });
   second.wait();
 }
@@ -143,7 +143,7 @@ TEST_F(LoopTest, ManyThreadsArmAndCancel) {
 TEST_F(LoopTest, StoppedFiresNothingMoreAndForgetsItsTasks) {
   std::atomic<bool> fired = false;
   auto task = arm(Clock::now() + hours(1), [&] { fired = true; });
-  const std::weak_ptr<Timer::Task> watch = task;
+  const std::weak_ptr<LoopTask> watch = task;
   loop_->stop();
   EXPECT_FALSE(loop_->cancel(*task));
   task.reset();
@@ -188,7 +188,7 @@ TEST_F(LoopTest, StoppedForgetsWhatWasPosted) {
       [&] {
         // Refused once the loop is stopping.
         auto task = function_task([&] { late = true; });
-        const std::weak_ptr<Timer::Task> waits = task;
+        const std::weak_ptr<LoopTask> waits = task;
         loop_->post(std::move(task));
         return waits.expired();
       },

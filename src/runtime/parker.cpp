@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "runtime/loop.hpp"
+#include "runtime/poller.hpp"
 
 namespace allm {
 namespace {
@@ -28,7 +29,7 @@ bool spinning_helps() {
   return helps;
 }
 
-void Parker::wake() {
+void Parker::wake() noexcept {
   const std::uint32_t before = state_.exchange(kWoken, std::memory_order_acq_rel);
   if (before == kParked) {
     futex(&state_, FUTEX_WAKE, 1, nullptr, 0);
@@ -38,15 +39,10 @@ void Parker::wake() {
   }
 }
 
-bool Parker::will_drive(const std::shared_ptr<Loop>& loop) {
-  loop_ = loop;
-  return true;
-}
-
-bool Parker::begin_driving(const Loop& loop) {
+bool Parker::begin_driving(const Poller& poller) {
   {
     const std::lock_guard lock(driving_mutex_);
-    driving_ = &loop;
+    driving_ = &poller;
   }
   std::uint32_t expected = kEmpty;
   return state_.compare_exchange_strong(expected, kDriving, std::memory_order_acq_rel);
@@ -91,7 +87,7 @@ bool Parker::sleep(const std::optional<std::chrono::steady_clock::time_point>& d
 }
 
 bool Parker::wait_for_wake(const std::optional<std::chrono::steady_clock::time_point>& deadline) {
-  if (const std::shared_ptr<Loop> loop = std::exchange(loop_, nullptr)) return loop->serve(*this, deadline);
+  if (const std::shared_ptr<Loop> loop = std::exchange(loop_, nullptr)) return loop->wait(*this, deadline);
   if (consume(false)) return true;
   const auto begin = std::chrono::steady_clock::now();
   const bool woken = consume(long_waits_ < kMaxLongWaits) || sleep(deadline);

@@ -1,6 +1,6 @@
-// Parker: how a thread waits for a wake-up. It spins briefly before it sleeps in the kernel, because
-// on few cores a sleeping hand-off costs ten times a spinning one; but not while waits are long, as for
-// a thread that waits for a network.
+// Parker: how a thread waits for a wake-up. It spins for some microseconds before it sleeps in the kernel, because
+// on few cores a hand-off through the kernel costs ten times as much. It does not spin while its waits prove to be
+// long, as they are on a network.
 #pragma once
 
 #include <atomic>
@@ -16,22 +16,25 @@
 
 namespace allm {
 
+class Loop;
+class Poller;
+
 // One thread waits at a time; any thread wakes. A wake-up that comes while nobody waits is kept for
 // the next wait; several are one.
 class Parker : public Waker::Target {
  public:
-  void wake() override;
-  // The next wait is spent moving that loop on. Called by the thread that waits.
-  bool will_drive(const std::shared_ptr<Loop>& loop) override;
+  void wake() noexcept override;
+  // The next wait drives that loop. Called by the thread that waits.
+  void drive_in_next_wait(std::shared_ptr<Loop> loop) { loop_ = std::move(loop); }
   void wait();
   // False if `deadline` came first.
   bool wait_until(std::chrono::steady_clock::time_point deadline);
   // The same without spinning, for waits that are long as a rule.
   bool sleep_until(std::chrono::steady_clock::time_point deadline);
 
-  // For a loop that this thread drives. False if there is a wake-up already; if not, one that comes before
-  // end_driving() notifies the loop.
-  bool begin_driving(const Loop& loop);
+  // For a loop that this thread drives. False if there is a wake-up already; if not, a wake-up that comes before
+  // end_driving() notifies the loop's poller.
+  bool begin_driving(const Poller& poller);
   void end_driving();
   // Whether there was a wake-up, which is then consumed.
   bool take_wake() { return consume(false); }
@@ -56,7 +59,19 @@ class Parker : public Waker::Target {
   int long_waits_ = 0;          // in a row
   std::shared_ptr<Loop> loop_;  // to drive in the next wait
   std::mutex driving_mutex_;
-  const Loop* driving_ = nullptr;  // while the state may be kDriving
+  const Poller* driving_ = nullptr;  // while the state may be kDriving
+};
+
+// The parker on which the calling thread waits for the source that it polls; null if it does not block.
+inline thread_local Parker* current_parker = nullptr;
+
+// The library's access to what the public header hides.
+class WakerAccess {
+ public:
+  // The parker that `waker` wakes, if the calling thread waits on it: it may then drive a loop while it waits.
+  static Parker* waiting_parker(const Waker& waker) {
+    return current_parker != nullptr && waker.target_.get() == current_parker ? current_parker : nullptr;
+  }
 };
 
 inline constexpr std::chrono::microseconds kSpinTime{30};

@@ -11,9 +11,9 @@
 namespace allm {
 namespace {
 
-// What a task may take to count as short, and how long a submitter waits for a thread that runs one.
+// Tasks that take less are short, and how long a submitter spins for a thread that runs a short one.
 constexpr std::chrono::microseconds kShortTask{5};
-constexpr std::chrono::microseconds kPatience{6};
+constexpr std::chrono::microseconds kSubmitterSpinBudget{6};
 }  // namespace
 
 void Pool::submit(std::shared_ptr<Task> task) {
@@ -21,17 +21,17 @@ void Pool::submit(std::shared_ptr<Task> task) {
   queue_.push_back(std::move(task));
   queued_.store(queue_.size(), std::memory_order_release);
   if (searching_ == 0 && running_ > 0 && short_tasks_.load(std::memory_order_relaxed)) {
-    ++patient_;
+    ++spinning_submitters_;
     lock.unlock();
-    spin_until([this] { return queued_.load(std::memory_order_acquire) == 0; }, kPatience);
+    spin_until([this] { return queued_.load(std::memory_order_acquire) == 0; }, kSubmitterSpinBudget);
     lock.lock();
-    --patient_;
+    --spinning_submitters_;
   }
   call_thread(lock);
 }
 
 void Pool::call_thread(std::unique_lock<std::mutex>& lock) {
-  if (searching_ > 0 || patient_ > 0 || queue_.empty()) {
+  if (searching_ > 0 || spinning_submitters_ > 0 || queue_.empty()) {
     lock.unlock();
     return;
   }

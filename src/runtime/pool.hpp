@@ -2,10 +2,9 @@
 //
 // A task never waits behind a handler that blocks: whenever tasks are queued, some thread that is
 // not running one is on its way to them. That thread spins for a moment before it sleeps, and there
-// is at most one such spinner, so short handlers cost no wake-ups and idle pools no CPU. While tasks follow one another
-// within a millisecond it stays awake for as long, and yields to whoever else needs the processor. While tasks prove to
-// be short, whoever submits one gives a running thread a few microseconds to come back for it before another is woken:
-// waking costs more than that.
+// is at most one such spinner, so short handlers cost no wake-ups and idle pools no CPU. While tasks prove to be short,
+// the submitter of a task spins for a few microseconds, so that a running thread can come back for it, before it wakes
+// another: waking costs more than that.
 #pragma once
 
 #include <atomic>
@@ -74,7 +73,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   std::size_t threads_ = 0;
   std::size_t running_ = 0;
   std::size_t searching_ = 0;             // threads awake and on their way to the queue
-  std::size_t patient_ = 0;               // submitters that will call a thread if nobody takes their task soon
+  std::size_t spinning_submitters_ = 0;   // they call a thread if no thread takes their task soon
   std::atomic<bool> short_tasks_{false};  // whether the last task that ended was short
   std::uint64_t late_ = 0;
   bool stopping_ = false;

@@ -47,7 +47,7 @@ const RuntimeOptions& Runtime::options() const { return impl_->options; }
 Timer Runtime::after(std::chrono::nanoseconds delay, std::function<void()> callback) {
   auto task = function_task(std::move(callback));
   impl_->loop->arm(task, deadline_after(delay));
-  return Timer(std::move(task));
+  return TimerAccess::timer(std::move(task));
 }
 
 void Runtime::post_after(std::chrono::nanoseconds delay, std::function<void()> callback) {

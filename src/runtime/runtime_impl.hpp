@@ -1,4 +1,4 @@
-// What a Runtime is made of, for the layers above.
+// The parts of a Runtime, for the layers above.
 #pragma once
 
 #include <memory>
@@ -19,9 +19,8 @@ class Runtime::Impl {
   explicit Impl(const RuntimeOptions& runtime_options)
       : options(runtime_options), loop(std::make_shared<Loop>()), pool(std::make_shared<Pool>(runtime_options)) {}
 
-  // The runtime's one object of a type that a layer above keeps here, made at its first use from the
-  // loop, and the options if it takes them. It lives as long as the runtime and is destroyed after the loop has
-  // stopped.
+  // The runtime's one object of type T, a type of a layer above. Made at its first use from the loop, and from the
+  // options if T takes them; destroyed with the runtime, after the loop has stopped.
   template <class T>
   std::shared_ptr<T> service() {
     const std::lock_guard lock(services_mutex_);
@@ -43,6 +42,13 @@ class Runtime::Impl {
  private:
   std::mutex services_mutex_;
   std::unordered_map<std::type_index, std::shared_ptr<void>> services_;
+};
+
+// The library's access to what the public header hides.
+class RuntimeAccess {
+ public:
+  using Impl = Runtime::Impl;
+  static Impl& impl(const Runtime& runtime) { return *runtime.impl_; }
 };
 
 }  // namespace allm

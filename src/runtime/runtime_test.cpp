@@ -39,13 +39,13 @@ TEST(Runtime, DestroyedWhileAHandlerRunsLeavesItToItself) {
   Gate entered;
   Gate may_end;
   Gate ended;
-  runtime->impl().pool->submit(std::make_shared<Job>([&] {
+  RuntimeAccess::impl(*runtime).pool->submit(std::make_shared<Job>([&] {
     entered.open();
     may_end.wait();
     ended.open();
   }));
   entered.wait();
-  const std::weak_ptr<Pool> pool = runtime->impl().pool;
+  const std::weak_ptr<Pool> pool = RuntimeAccess::impl(*runtime).pool;
   runtime.reset();
   EXPECT_FALSE(pool.expired()) << "the running thread keeps what it needs";
   may_end.open();
@@ -57,7 +57,7 @@ TEST(Runtime, CanBeDestroyedByAHandler) {
   // The handler holds the last reference, as that of a dropped run does.
   auto runtime = Runtime::create();
   Gate ended;
-  const std::shared_ptr<Pool> pool = runtime->impl().pool;
+  const std::shared_ptr<Pool> pool = RuntimeAccess::impl(*runtime).pool;
   pool->submit(std::make_shared<Job>([&ended, keep = std::move(runtime)]() mutable {
     keep.reset();
     ended.open();

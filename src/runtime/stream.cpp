@@ -12,7 +12,7 @@ namespace {
 class FunctionTarget : public Waker::Target {
  public:
   explicit FunctionTarget(std::function<void()> function) : function_(std::move(function)) {}
-  void wake() override { function_(); }
+  void wake() noexcept override { function_(); }
 
  private:
   std::function<void()> function_;

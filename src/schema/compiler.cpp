@@ -35,9 +35,8 @@ std::optional<Dialect> dialect_of(std::string_view schema_uri) {
   return std::nullopt;
 }
 
-Result<std::shared_ptr<const Program>> compile_program(const Json& document, const SchemaOptions& options) {
-  auto program = std::make_shared<Program>();
-  program->options = options;
+Result<void> compile_program(const Json& document, const SchemaOptions& options, Program& program) {
+  program.options = options;
   CompileErrors errors;
   const auto failed = [&](const Path& path, std::string_view reason, const std::string& message) {
     errors.add(Node{}, path, reason, message);
@@ -65,14 +64,14 @@ Result<std::shared_ptr<const Program>> compile_program(const Json& document, con
       dialect = *named;
     }
   }
-  Document source(document, dialect, *program, errors);
-  Compiler(source, dialect, *program, errors).run();
+  Document source(document, dialect, program, errors);
+  Compiler(source, dialect, program, errors).run();
   if (!errors.empty()) return std::unexpected(errors.to_error());
-  if (const auto loop = find_loop(*program); !loop.empty()) {
+  if (const auto loop = find_loop(program); !loop.empty()) {
     report_loop(loop, errors);
     return std::unexpected(errors.to_error());
   }
-  return program;
+  return {};
 }
 
 Compiler::Compiler(Document& document, Dialect dialect, Program& program, CompileErrors& errors)

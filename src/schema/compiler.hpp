@@ -15,7 +15,7 @@
 
 namespace allm::schema_detail {
 
-Result<std::shared_ptr<const Program>> compile_program(const Json& document, const SchemaOptions& options);
+Result<void> compile_program(const Json& document, const SchemaOptions& options, Program& program);
 
 // Fills the nodes of a document. Borrows its arguments; used once.
 class Compiler {

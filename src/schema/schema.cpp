@@ -7,15 +7,19 @@
 
 namespace allm {
 
+class Schema::Program : public schema_detail::Program {};
+
 // A null program accepts everything: what `true` and `{}` compile to.
 Schema::Schema() = default;
-Schema::Schema(std::shared_ptr<const schema_detail::Program> program) : program_(std::move(program)) {}
+Schema::Schema(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
 
 Result<Schema> Schema::compile(const Json& document, const SchemaOptions& options) {
   if (document == true || (document.is_object() && document.empty())) return Schema();
-  auto program = schema_detail::compile_program(document, options);
-  if (!program) return std::unexpected(std::move(program).error());
-  return Schema(*std::move(program));
+  auto program = std::make_shared<Program>();
+  if (auto compiled = schema_detail::compile_program(document, options, *program); !compiled) {
+    return std::unexpected(std::move(compiled).error());
+  }
+  return Schema(std::move(program));
 }
 
 bool Schema::accepts(const Json& instance) const {

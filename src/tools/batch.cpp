@@ -11,6 +11,7 @@
 #include "data/utf8.hpp"
 #include "engine/engine_impl.hpp"
 #include "lanes/lanes.hpp"
+#include "runtime/parker.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "tools/arguments.hpp"
 #include "tools/compact.hpp"
@@ -55,8 +56,9 @@ ToolBatchSource::ToolBatchSource(std::shared_ptr<const Run> run, std::vector<Too
       limit_(concurrency(*run_, calls_.size())) {}
 
 ToolBatchSource::ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls,
-                                 std::vector<Approval> decisions)
+                                 std::vector<Approval> decisions, SpanId span)
     : ToolBatchSource(std::move(run), std::move(calls)) {
+  span_ = span;
   ask_gate_ = false;
   take_decisions(std::move(decisions));
 }
@@ -110,8 +112,11 @@ void ToolBatchSource::await(const Waker& waker) {
   for (const Slot& slot : slots_) {
     if (!slot.pending) continue;
     const std::shared_ptr<Loop>* loop = slot.pending->awaited_loop();
-    // Where it is the only one, what arrives for it need not pass through another thread.
-    if (loop != nullptr) slot.pending->await(running_ == 1 && waker.will_drive(*loop));
+    if (loop == nullptr) continue;
+    // The answer of the only call need not pass through another thread.
+    Parker* const waiter = running_ == 1 ? WakerAccess::waiting_parker(waker) : nullptr;
+    if (waiter != nullptr) waiter->drive_in_next_wait(*loop);
+    slot.pending->await(waiter != nullptr);
   }
 }
 
@@ -161,13 +166,13 @@ std::optional<ToolOutcome> ToolBatchSource::answer_at_once(const ToolCall& call,
   if (tool->compact) {
     if (auto missing = missing_compact_arguments(*tool, arguments)) return failure(*std::move(missing));
   }
-  if (tool->validate_arguments && run_->engine.impl().options.validate_arguments) {
+  if (tool->validate_arguments && EngineAccess::impl(run_->engine).options.validate_arguments) {
     if (Status fits = check_arguments(*run_->tools, *tool, call, arguments); !fits) return ToolFailure{fits.error()};
   }
   if (!tool->handler && !run_->executor && !leaves_process(*tool)) {
     return failed(ToolError::Reason::not_found, "tool '" + call.name + "' has no handler");
   }
-  if (!leaves_process(*tool) && run_->engine.runtime()->impl().pool->full()) {
+  if (!leaves_process(*tool) && RuntimeAccess::impl(*run_->engine.runtime()).pool->full()) {
     return failed(ToolError::Reason::overloaded, "tool '" + call.name + "' was not run: " +
                                                      std::to_string(run_->engine.runtime()->options().max_set_aside) +
                                                      " earlier calls are past their deadlines and still running");
@@ -194,7 +199,7 @@ void ToolBatchSource::start(std::size_t index) {
                            .rewritten = is_rewritten(index)});
   if (refusal) return refuse(index, *refusal);
   if (answer) return finish(index, *std::move(answer));
-  auto pending = std::make_shared<PendingCall>(run_, *tool, call, std::move(arguments), inbox_, index);
+  auto pending = std::make_shared<PendingCall>(run_, *tool, call, std::move(arguments), inbox_, index, span_);
   const std::chrono::milliseconds least(1);
   pending->dispatch(std::max(least, std::min(tool->timeout.value_or(run_->tool_timeout), run_->time_left())));
   slots_[index].pending = std::move(pending);

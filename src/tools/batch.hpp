@@ -25,7 +25,9 @@ class ToolBatchSource : public EventSource {
   // Asks the run's gate about the calls, if it has one, before anything else; suspended calls are not run.
   ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls);
   // Of calls that were decided on; no decisions at all allow every call.
-  ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls, std::vector<Approval> decisions);
+  // `span`: what the calls are a part of, if it is not the run's own parent.
+  ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls, std::vector<Approval> decisions,
+                  SpanId span = {});
   ~ToolBatchSource() override;
 
   Poll poll(const Waker& waker) override;
@@ -68,6 +70,7 @@ class ToolBatchSource : public EventSource {
   std::shared_ptr<const Run> run_;
   std::vector<ToolCall> calls_;  // with the arguments that the gate gave, where it gave some
   std::vector<Approval> decisions_;
+  SpanId span_;
   bool ask_gate_;
   bool abandoned_ = false;  // what ran when the run was cancelled
   std::vector<Slot> slots_;

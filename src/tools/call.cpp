@@ -51,6 +51,12 @@ const std::optional<std::string>& ToolContext::session_id() const { return impl_
 const std::string& ToolContext::request_id() const { return impl_->run->request_id; }
 const ToolCall& ToolContext::tool_call() const { return impl_->call; }
 const Engine& ToolContext::engine() const { return impl_->run->engine; }
+std::optional<std::string> ToolContext::traceparent() const {
+  TraceParent parent = impl_->run->trace;
+  if (impl_->span.id.is_set()) parent.span_id = impl_->span.id;
+  if (!parent.span_id.is_set()) return std::nullopt;
+  return to_string(parent);
+}
 std::stop_token ToolContext::stop_token() const { return impl_->stop.get_token(); }
 std::chrono::steady_clock::time_point ToolContext::deadline() const { return impl_->deadline; }
 void ToolContext::report_progress(Json progress) const { impl_->report_progress(std::move(progress)); }
@@ -88,19 +94,21 @@ bool BatchInbox::take(std::vector<std::size_t>& settled, std::vector<Progress>& 
 }
 
 PendingCall::PendingCall(std::shared_ptr<const Run> run_settings, const Tool& tool, ToolCall tool_call, Json arguments,
-                         std::shared_ptr<BatchInbox> inbox, std::size_t index)
+                         std::shared_ptr<BatchInbox> inbox, std::size_t index, SpanId parent)
     : Impl(std::move(run_settings), std::move(tool_call)),
       tool_(tool),
       arguments_(std::move(arguments)),
       inbox_(std::move(inbox)),
       index_(index),
-      loop_(Impl::run->engine.runtime()->impl().loop),
-      pool_(Impl::run->engine.runtime()->impl().pool) {}
+      loop_(RuntimeAccess::impl(*Impl::run->engine.runtime()).loop),
+      pool_(RuntimeAccess::impl(*Impl::run->engine.runtime()).pool) {
+  span = new_span(*Impl::run, parent);
+}
 
 void PendingCall::dispatch(std::chrono::milliseconds timeout) {
   started_ = std::chrono::steady_clock::now();
   deadline = deadline_after(timeout, started_);
-  report(*Impl::run, SpanKind::tool, SpanPhase::start, {.tool = &tool_, .tool_call = &call});
+  report(*Impl::run, SpanKind::tool, SpanPhase::start, span, {.tool = &tool_, .tool_call = &call});
   loop_->arm(shared_from_this(), deadline);
   if (leaves_process(tool_) && !Impl::run->executor) {
     lane_call_ = prepare_lane_call();
@@ -111,12 +119,12 @@ void PendingCall::dispatch(std::chrono::milliseconds timeout) {
 
 std::shared_ptr<LaneCall> PendingCall::prepare_lane_call() {
   ToolCompletion done(std::make_shared<CompletionSink>(shared_from_this()));
-  const std::shared_ptr<Lanes> lanes = Impl::run->engine.runtime()->impl().service<Lanes>();
+  const std::shared_ptr<Lanes> lanes = RuntimeAccess::impl(*Impl::run->engine.runtime()).service<Lanes>();
   return lanes->prepare(tool_, arguments_, ToolContext(this), std::move(done));
 }
 
-void PendingCall::await(bool serving) {
-  if (lane_call_) lane_call_->await(serving);
+void PendingCall::await(bool waiter_drives) {
+  if (lane_call_) lane_call_->await(waiter_drives);
 }
 
 void PendingCall::disarm() { loop_->cancel(*this); }
@@ -134,18 +142,24 @@ void PendingCall::settle(ToolOutcome outcome) {
 
 bool PendingCall::complete(ToolOutcome outcome) {
   if (!claim()) {
-    report(*Impl::run, SpanKind::tool, SpanPhase::late, {.tool = &tool_, .tool_call = &call, .outcome = &outcome});
+    report(*Impl::run, SpanKind::tool, SpanPhase::late, span,
+           {.tool = &tool_, .tool_call = &call, .outcome = &outcome});
     return false;
   }
   if (Impl::run->telemetry != nullptr) {
-    report(*Impl::run, SpanKind::tool, SpanPhase::stop,
-           {.duration = std::chrono::steady_clock::now() - started_,
-            .tool = &tool_,
-            .tool_call = &call,
-            .outcome = &outcome});
+    report_end(SpanPhase::stop, {.duration = std::chrono::steady_clock::now() - started_, .outcome = &outcome});
   }
   settle(std::move(outcome));
   return true;
+}
+
+void PendingCall::report_end(SpanPhase phase, TelemetryEvent event) {
+  if (Impl::run->telemetry == nullptr) return;
+  event.tool = &tool_;
+  event.tool_call = &call;
+  report(*Impl::run, SpanKind::tool, phase, span, event);
+  end_reported_.store(true);
+  end_reported_.notify_all();
 }
 
 void PendingCall::run() noexcept {
@@ -185,27 +199,29 @@ void PendingCall::fire() noexcept {
   const Error late(error(ToolError::Reason::timeout),
                    "tool '" + call.name + "' timed out: no answer within " + std::to_string(timeout) + " ms");
   const Json detail = {{"kind", "timeout"}};
-  report(*Impl::run, SpanKind::tool, SpanPhase::exception,
-         {.duration = deadline - started_, .tool = &tool_, .tool_call = &call, .error = &late, .detail = &detail});
+  report_end(SpanPhase::exception, {.duration = deadline - started_, .error = &late, .detail = &detail});
   settle(ToolFailure{late});
   pool_->submit(std::make_shared<StopRequest>(stop));
 }
 
 bool PendingCall::abandon() {
   disarm();
-  if (!claim()) return false;
+  if (!claim()) {
+    // The step's span must not end before this one.
+    if (Impl::run->telemetry != nullptr) end_reported_.wait(false);
+    return false;
+  }
   set_thread_aside();
   const Json detail = {{"kind", "cancelled"}};
-  report(
-      *Impl::run, SpanKind::tool, SpanPhase::exception,
-      {.duration = std::chrono::steady_clock::now() - started_, .tool = &tool_, .tool_call = &call, .detail = &detail});
+  report_end(SpanPhase::exception, {.duration = std::chrono::steady_clock::now() - started_, .detail = &detail});
   stop.request_stop();
   return true;
 }
 
 void PendingCall::report_progress(Json progress) const {
   if (over()) return;
-  report(*Impl::run, SpanKind::tool, SpanPhase::progress, {.tool = &tool_, .tool_call = &call, .detail = &progress});
+  report(*Impl::run, SpanKind::tool, SpanPhase::progress, span,
+         {.tool = &tool_, .tool_call = &call, .detail = &progress});
   if (Impl::run->options.on_tool_progress) inbox_->progress(index_, std::move(progress));
 }
 

@@ -56,17 +56,18 @@ class ToolContext::Impl {
   const ToolCall call;
   std::stop_source stop;
   std::chrono::steady_clock::time_point deadline;
+  SpanIds span;  // not set without telemetry
 };
 
 // Owned by the batch, the worker that runs it, the timer and every completion: it lives until the
 // last of them is done with it, however late that is.
 class PendingCall : public Pool::Task,
-                    public Timer::Task,
+                    public LoopTask,
                     public ToolContext::Impl,
                     public std::enable_shared_from_this<PendingCall> {
  public:
   PendingCall(std::shared_ptr<const Run> run_settings, const Tool& tool, ToolCall call, Json arguments,
-              std::shared_ptr<BatchInbox> inbox, std::size_t index);
+              std::shared_ptr<BatchInbox> inbox, std::size_t index, SpanId parent);
 
   // Arms the deadline and hands the call to the pool.
   void dispatch(std::chrono::milliseconds timeout);
@@ -76,9 +77,9 @@ class PendingCall : public Pool::Task,
   ToolOutcome take_outcome() { return std::move(*outcome_); }
   // The deadline is not needed any more.
   void disarm();
-  // Before the consumer waits: whether it drives the loop meanwhile, for a call that the loop brings the answer of.
-  void await(bool serving);
-  // The loop that brings it; null for a call that runs on a thread.
+  // Before the consumer waits, for a call whose answer the loop brings: whether its thread drives the loop meanwhile.
+  void await(bool waiter_drives);
+  // The loop that brings the answer; null for a call that runs on a thread.
   const std::shared_ptr<Loop>* awaited_loop() const { return lane_call_ ? &loop_ : nullptr; }
 
   // Settles the call if it is not settled yet; whether it did. Any thread.
@@ -95,6 +96,8 @@ class PendingCall : public Pool::Task,
   // Whether the caller is the one who settles the call.
   bool claim();
   void settle(ToolOutcome outcome);
+  // Tells telemetry of the end of the call. For the one who claimed it.
+  void report_end(SpanPhase phase, TelemetryEvent event);
   void execute() noexcept;
   void set_thread_aside();
   ToolError error(ToolError::Reason reason) const;
@@ -107,6 +110,7 @@ class PendingCall : public Pool::Task,
   const std::shared_ptr<Loop> loop_;
   const std::shared_ptr<Pool> pool_;
   std::atomic<bool> settled_{false};
+  std::atomic<bool> end_reported_{false};  // used only with telemetry
   std::atomic<Thread> thread_{Thread::queued};
   std::optional<ToolOutcome> outcome_;  // written by the one who settles, read after the inbox told
   std::chrono::steady_clock::time_point started_;

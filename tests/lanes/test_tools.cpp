@@ -21,6 +21,7 @@ ToolOutcome describe(const Json& arguments, const ToolContext& context) {
              {"context", context.context()},
              {"session_id", session},
              {"request_id", context.request_id()},
+             {"traceparent", context.traceparent().value_or("")},
              {"call_id", context.tool_call().id},
              {"in_time", context.deadline() > std::chrono::steady_clock::now()},
              {"asked_to_stop", context.stop_token().stop_requested()},

@@ -1,6 +1,7 @@
 // The worker lane, by what handlers and programs see of it.
 #include <csignal>
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -50,6 +51,16 @@ TEST(WorkerLane, HandlersSeeWhatTheySeeInAThread) {
   EXPECT_EQ(seen["in_time"], true);
   EXPECT_EQ(seen["asked_to_stop"], false);
   EXPECT_NE(seen["pid"], getpid());
+}
+
+TEST(WorkerLane, HandlersFindTheirSpan) {
+  const std::string caller = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  EXPECT_EQ(called(known("describe"), {})["traceparent"], "");
+  EXPECT_EQ(called(known("describe"), {}, {.traceparent = caller})["traceparent"], caller);
+  const auto telemetry = std::make_shared<CollectingTelemetry>();
+  const Json seen = called(known("describe"), {}, {.traceparent = caller}, Engine({.telemetry = telemetry}));
+  const auto span = telemetry->records().at(0);
+  EXPECT_EQ(seen["traceparent"], to_string(TraceParent{.trace_id = span.trace_id, .span_id = span.span_id}));
 }
 
 TEST(WorkerLane, AllOutcomesComeBack) {

@@ -241,7 +241,7 @@ class IsolatedHandler {
   void operator()(const Json& arguments, const ToolContext& context, ToolCompletion done) const {
     Json form = form_;
     take_turns(form, "");
-    const auto lanes = context.engine().runtime()->impl().service<Lanes>();
+    const auto lanes = RuntimeAccess::impl(*context.engine().runtime()).service<Lanes>();
     lanes->run_entry(std::string(kEntry), form, {}, arguments, context, std::move(done));
   }
 

@@ -1,4 +1,4 @@
-// Who drives the loop: a thread that waits for it, or its own.
+// Which thread drives the loop: one that waits for a result, or the loop thread.
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -20,14 +20,14 @@
 #include "runtime/parker.hpp"
 #include "runtime/test_waits.hpp"
 
-namespace allm::loop_guests_test {
+namespace allm::loop_driver_test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using testing::Counter;
 using testing::Gate;
 
-// A pipe whose bytes are taken by whoever drives.
+// A pipe whose bytes the driver reads.
 class Pipe : public Watcher {
  public:
   explicit Pipe(std::function<void()> taken) : taken_(std::move(taken)) { EXPECT_EQ(pipe(ends_.data()), 0); }
@@ -48,7 +48,7 @@ class Pipe : public Watcher {
   std::function<void()> taken_;
 };
 
-// Who took how much.
+// Which thread read how many bytes.
 class Taker {
  public:
   explicit Taker(Parker& parker) : parker_(parker) {}
@@ -66,37 +66,37 @@ class Taker {
   std::atomic<int> count_ = 0;
 };
 
-class LoopGuestsTest : public ::testing::Test {
+class LoopDriverTest : public ::testing::Test {
  protected:
-  // Its thread looks at everything once when it starts.
-  LoopGuestsTest() {
+  // The loop thread looks at everything once when it starts.
+  LoopDriverTest() {
     Gate started;
     post([&] { started.open(); });
     started.wait();
   }
-  ~LoopGuestsTest() override { loop_->stop(); }
+  ~LoopDriverTest() override { loop_->stop(); }
   void post(std::function<void()> function) { loop_->post(function_task(std::move(function))); }
-  // Watched from the moment on at which somebody drives.
+  // From the next driver on.
   void watch(Pipe& pipe) {
-    loop_->post_lazily(function_task([this, &pipe] { loop_->watch(pipe.fd(), EPOLLIN, pipe); }));
+    loop_->post_deferred(function_task([this, &pipe] { loop_->watch(pipe.fd(), EPOLLIN, pipe); }));
   }
-  void serve_until(const std::function<bool()>& done) {
-    while (!done()) loop_->serve(*parker_, std::nullopt);
+  void wait_until(const std::function<bool()>& done) {
+    while (!done()) loop_->wait(*parker_, std::nullopt);
   }
 
   std::shared_ptr<Loop> loop_ = std::make_shared<Loop>();
   std::shared_ptr<Parker> parker_ = std::make_shared<Parker>();
 };
 
-TEST_F(LoopGuestsTest, TheOnlyReaderGetsWhatArrivesOnItsOwnThread) {
-  const Loop::Reader reader(loop_, true);
+TEST_F(LoopDriverTest, TheOnlyWaiterDrivesAndGetsWhatArrivesOnItsOwnThread) {
+  const Loop::Awaited awaited(loop_, true);
   Taker taker(*parker_);
   Pipe pipe([&] { taker.take(); });
   watch(pipe);
   auto take_one = [&, count = 0]() mutable {
     pipe.put();
     ++count;
-    serve_until([&] { return taker.count() == count; });
+    wait_until([&] { return taker.count() == count; });
     return taker.is_this_thread();
   };
   while (!take_one()) {
@@ -104,24 +104,24 @@ TEST_F(LoopGuestsTest, TheOnlyReaderGetsWhatArrivesOnItsOwnThread) {
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(take_one());
 }
 
-TEST_F(LoopGuestsTest, AnotherThreadCanWakeIt) {
-  const Loop::Reader reader(loop_, true);
+TEST_F(LoopDriverTest, AnotherThreadCanWakeAWaiterThatDrives) {
+  const Loop::Awaited awaited(loop_, true);
   for (int i = 0; i < 100; ++i) {
     const std::jthread other([&] { parker_->wake(); });
-    EXPECT_TRUE(loop_->serve(*parker_, std::nullopt));
+    EXPECT_TRUE(loop_->wait(*parker_, std::nullopt));
   }
 }
 
-TEST_F(LoopGuestsTest, ItLeavesAtItsDeadline) {
-  const Loop::Reader reader(loop_, true);
+TEST_F(LoopDriverTest, AWaiterLeavesAtItsDeadline) {
+  const Loop::Awaited awaited(loop_, true);
   const auto deadline = Clock::now() + std::chrono::milliseconds(5);
-  while (loop_->serve(*parker_, deadline)) {
+  while (loop_->wait(*parker_, deadline)) {
   }
   EXPECT_GE(Clock::now(), deadline);
 }
 
-TEST_F(LoopGuestsTest, ItRunsWhatOthersPostWhileItWaits) {
-  const Loop::Reader reader(loop_, true);
+TEST_F(LoopDriverTest, AWaiterThatDrivesRunsWhatOthersPost) {
+  const Loop::Awaited awaited(loop_, true);
   std::atomic<bool> ran = false;
   const std::jthread other([&] {
     post([&] {
@@ -129,20 +129,20 @@ TEST_F(LoopGuestsTest, ItRunsWhatOthersPostWhileItWaits) {
       parker_->wake();
     });
   });
-  serve_until([&] { return ran.load(); });
+  wait_until([&] { return ran.load(); });
 }
 
-TEST_F(LoopGuestsTest, TimersFireWhileTheGuestIsAway) {
-  const Loop::Reader reader(loop_, true);
+TEST_F(LoopDriverTest, TimersFireWhileTheWaiterIsAway) {
+  const Loop::Awaited awaited(loop_, true);
   parker_->wake();
-  EXPECT_TRUE(loop_->serve(*parker_, std::nullopt));
+  EXPECT_TRUE(loop_->wait(*parker_, std::nullopt));
   Gate fired;
   loop_->arm(function_task([&] { fired.open(); }), Clock::now() + std::chrono::milliseconds(1));
   fired.wait();
 }
 
-TEST_F(LoopGuestsTest, AReaderThatDoesNotServeHasTheHost) {
-  const Loop::Reader reader(loop_, false);
+TEST_F(LoopDriverTest, TheLoopThreadDrivesForAWaiterThatDoesNot) {
+  const Loop::Awaited awaited(loop_, false);
   Gate taken;
   Pipe pipe([&] { taken.open(); });
   watch(pipe);
@@ -150,35 +150,35 @@ TEST_F(LoopGuestsTest, AReaderThatDoesNotServeHasTheHost) {
   taken.wait();
 }
 
-TEST_F(LoopGuestsTest, SeveralReadersHaveTheHostUntilOneIsLeft) {
-  const Loop::Reader reader(loop_, true);
-  auto second = std::make_optional<Loop::Reader>(loop_, true);
+TEST_F(LoopDriverTest, TheLoopThreadDrivesForSeveralWaitersUntilOneIsLeft) {
+  const Loop::Awaited awaited(loop_, true);
+  auto second = std::make_optional<Loop::Awaited>(loop_, true);
   Taker taker(*parker_);
   Pipe pipe([&] { taker.take(); });
   watch(pipe);
   pipe.put();
-  serve_until([&] { return taker.count() == 1; });
+  wait_until([&] { return taker.count() == 1; });
   EXPECT_FALSE(taker.is_this_thread());
   second.reset();
-  // The host hands over with what arrives next, at the latest.
+  // The loop thread hands over with what arrives next, at the latest.
   for (int i = 2; !taker.is_this_thread(); ++i) {
     pipe.put();
-    serve_until([&] { return taker.count() == i; });
+    wait_until([&] { return taker.count() == i; });
   }
 }
 
-TEST_F(LoopGuestsTest, TheHostTakesOverFromAGuestThatStaysAway) {
-  const Loop::Reader reader(loop_, true);
+TEST_F(LoopDriverTest, TheLoopThreadTakesOverFromAWaiterThatStaysAway) {
+  const Loop::Awaited awaited(loop_, true);
   Gate taken;
   Pipe pipe([&] { taken.open(); });
   watch(pipe);
   parker_->wake();
-  EXPECT_TRUE(loop_->serve(*parker_, std::nullopt));
+  EXPECT_TRUE(loop_->wait(*parker_, std::nullopt));
   pipe.put();
   taken.wait();
 }
 
-TEST_F(LoopGuestsTest, ManyThreadsServeAndAreServed) {
+TEST_F(LoopDriverTest, ManyThreadsDriveInTurn) {
   constexpr int kThreads = 4;
   constexpr int kRounds = 200;
   std::vector<std::jthread> threads;
@@ -186,7 +186,7 @@ TEST_F(LoopGuestsTest, ManyThreadsServeAndAreServed) {
     threads.emplace_back([&] {
       const auto parker = std::make_shared<Parker>();
       for (int n = 0; n < kRounds; ++n) {
-        const Loop::Reader reader(loop_, n % 3 != 0);
+        const Loop::Awaited awaited(loop_, n % 3 != 0);
         std::atomic<bool> done = false;
         Pipe pipe([&] {
           loop_->unwatch(pipe.fd());
@@ -196,14 +196,14 @@ TEST_F(LoopGuestsTest, ManyThreadsServeAndAreServed) {
         });
         watch(pipe);
         pipe.put();
-        while (!done) loop_->serve(*parker, std::nullopt);
+        while (!done) loop_->wait(*parker, std::nullopt);
       }
     });
   }
 }
 
-TEST_F(LoopGuestsTest, WhatRestsIsNotToldOfAndCanBeWatchedAgain) {
-  const Loop::Reader reader(loop_, false);
+TEST_F(LoopDriverTest, APausedWatchIsSilentAndCanBeResumed) {
+  const Loop::Awaited awaited(loop_, false);
   Counter taken;
   Counter others;
   Pipe pipe([&] { taken.add(); });
@@ -212,18 +212,18 @@ TEST_F(LoopGuestsTest, WhatRestsIsNotToldOfAndCanBeWatchedAgain) {
   watch(other);
   pipe.put();
   taken.wait_for(1);
-  // Nothing comes while it rests.
-  post([&] { loop_->rest(pipe.fd()); });
+  // Nothing arrives while it is paused.
+  post([&] { loop_->pause_watch(pipe.fd()); });
   watch(pipe);
   pipe.put();
   taken.wait_for(2);
-  // Something comes: what comes after it elsewhere is still told of, and it is there when somebody wants it.
-  Gate rests;
+  // Something arrives while it is paused: other descriptors still work, and the byte is there after the resume.
+  Gate paused;
   post([&] {
-    loop_->rest(pipe.fd());
-    rests.open();
+    loop_->pause_watch(pipe.fd());
+    paused.open();
   });
-  rests.wait();
+  paused.wait();
   pipe.put();
   for (std::size_t i = 1; i <= 3; ++i) {
     other.put();
@@ -241,19 +241,19 @@ TEST_F(LoopGuestsTest, WhatRestsIsNotToldOfAndCanBeWatchedAgain) {
   unwatched.wait();
 }
 
-TEST_F(LoopGuestsTest, ANumberThatWasClosedWhileItRestedIsWatchedAnew) {
-  const Loop::Reader reader(loop_, false);
-  Gate rests;
+TEST_F(LoopDriverTest, ADescriptorNumberThatIsReusedWhilePausedIsWatchedAnew) {
+  const Loop::Awaited awaited(loop_, false);
+  Gate paused;
   Counter taken;
   auto first = std::make_optional<Pipe>([] {});
   std::optional<Pipe> second;
   const int number = first->fd();
   post([&] {
     loop_->watch(number, EPOLLIN, *first);
-    loop_->rest(number);
-    rests.open();
+    loop_->pause_watch(number);
+    paused.open();
   });
-  rests.wait();
+  paused.wait();
   first.reset();
   second.emplace([&] { taken.add(); });
   ASSERT_EQ(second->fd(), number);
@@ -268,18 +268,18 @@ TEST_F(LoopGuestsTest, ANumberThatWasClosedWhileItRestedIsWatchedAnew) {
   unwatched.wait();
 }
 
-TEST_F(LoopGuestsTest, ABrokenPipeDoesNotReachTheGuest) {
-  const Loop::Reader reader(loop_, true);
+TEST_F(LoopDriverTest, ABrokenPipeRaisesNoSignalOnTheWaiter) {
+  const Loop::Awaited awaited(loop_, true);
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
   close(ends[0]);
   loop_->expect_broken_pipes();
   bool broken = false;
-  loop_->post_lazily(function_task([&] {
+  loop_->post_deferred(function_task([&] {
     broken = write(ends[1], "x", 1) < 0 && errno == EPIPE;
     parker_->wake();
   }));
-  serve_until([&] { return broken; });
+  wait_until([&] { return broken; });
   sigset_t blocked;
   sigset_t pending;
   pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
@@ -289,15 +289,15 @@ TEST_F(LoopGuestsTest, ABrokenPipeDoesNotReachTheGuest) {
   close(ends[1]);
 }
 
-TEST_F(LoopGuestsTest, StoppingWaitsForTheGuestToLeave) {
-  const Loop::Reader reader(loop_, true);
+TEST_F(LoopDriverTest, StoppingWaitsForTheWaiterToLeave) {
+  const Loop::Awaited awaited(loop_, true);
   Gate driving;
-  loop_->post_lazily(function_task([&] { driving.open(); }));
-  std::jthread guest([&] { loop_->serve(*parker_, std::nullopt); });
+  loop_->post_deferred(function_task([&] { driving.open(); }));
+  std::jthread waiter([&] { loop_->wait(*parker_, std::nullopt); });
   driving.wait();
   loop_->stop();
   parker_->wake();
 }
 
 }  // namespace
-}  // namespace allm::loop_guests_test
+}  // namespace allm::loop_driver_test

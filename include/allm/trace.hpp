@@ -1,0 +1,57 @@
+// Ids that connect the work of several programs to one trace, as W3C Trace Context defines them.
+// Values and pure functions, safe to use from any thread.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "allm/result.hpp"
+
+namespace allm {
+
+// Identifies a trace: everything that one request causes, in all programs that take part. All zeros: none.
+struct TraceId {
+  std::array<std::uint8_t, 16> bytes = {};
+
+  bool is_set() const {
+    return std::ranges::any_of(bytes, [](std::uint8_t byte) { return byte != 0; });
+  }
+  bool operator==(const TraceId&) const = default;
+  auto operator<=>(const TraceId&) const = default;
+};
+
+// Identifies a span: one piece of work inside a trace. All zeros: none.
+struct SpanId {
+  std::array<std::uint8_t, 8> bytes = {};
+
+  bool is_set() const {
+    return std::ranges::any_of(bytes, [](std::uint8_t byte) { return byte != 0; });
+  }
+  bool operator==(const SpanId&) const = default;
+  auto operator<=>(const SpanId&) const = default;
+};
+
+// Lower-case hexadecimal digits: 32 of a trace id, 16 of a span id.
+std::string to_hex(const TraceId& id);
+std::string to_hex(const SpanId& id);
+
+// A span as another program is told of it: what a `traceparent` header says.
+struct TraceParent {
+  TraceId trace_id = {};
+  SpanId span_id = {};
+  bool sampled = true;  // whether the span is recorded
+
+  bool operator==(const TraceParent&) const = default;
+};
+
+// Reads "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01". Anything that W3C Trace Context forbids fails with
+// ValidationError `invalid_option`, path `traceparent`: other lengths, upper-case digits, ids of zeros, version ff.
+// Of a version above 00 what follows the flags is ignored.
+Result<TraceParent> parse_traceparent(std::string_view text);
+// The text form, version 00.
+std::string to_string(const TraceParent& parent);
+
+}  // namespace allm

@@ -1,0 +1,101 @@
+#include "runtime/poller.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <ctime>
+#include <sys/eventfd.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace allm {
+namespace {
+
+// Zero for a time in the past.
+timespec time_until(Poller::TimePoint time) {
+  timespec left{};
+  if (time == Poller::TimePoint::min()) return left;
+  const auto nanoseconds = std::max<std::int64_t>(
+      0, std::chrono::duration_cast<std::chrono::nanoseconds>(time - std::chrono::steady_clock::now()).count());
+  left.tv_sec = static_cast<time_t>(nanoseconds / 1'000'000'000);
+  left.tv_nsec = static_cast<long>(nanoseconds % 1'000'000'000);
+  return left;
+}
+
+}  // namespace
+
+Poller::Poller() : epoll_fd_(epoll_create1(EPOLL_CLOEXEC)), event_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = event_fd_;
+  if (epoll_fd_ < 0 || event_fd_ < 0 || epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, event_fd_, &event) != 0) {
+    throw std::system_error(errno, std::generic_category(), "allm: cannot create the loop's descriptors");
+  }
+}
+
+Poller::~Poller() {
+  if (event_fd_ >= 0) close(event_fd_);
+  if (epoll_fd_ >= 0) close(epoll_fd_);
+}
+
+void Poller::watch(int fd, unsigned events, Watcher& watcher) {
+  const auto [entry, added] = watched_.try_emplace(fd);
+  const bool known = !added;
+  const Watched& before = entry->second;
+  const bool was_paused = before.paused && before.watcher == &watcher && before.events == events;
+  entry->second = {.watcher = &watcher, .events = events};
+  if (was_paused) return;
+  epoll_event event{};
+  event.events = events;
+  event.data.fd = fd;
+  if (epoll_ctl(epoll_fd_, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) == 0) return;
+  // A descriptor that was closed while it was watched has left the set by itself, and may be another by now.
+  epoll_ctl(epoll_fd_, errno == ENOENT ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
+}
+
+void Poller::unwatch(int fd) {
+  if (watched_.erase(fd) == 0) return;
+  epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
+}
+
+void Poller::pause(int fd) {
+  const auto entry = watched_.find(fd);
+  if (entry != watched_.end()) entry->second.paused = true;
+}
+
+void Poller::notify() const {
+  const std::uint64_t one = 1;
+  // A full counter means that a notification is pending already.
+  [[maybe_unused]] const ssize_t written = write(event_fd_, &one, sizeof one);
+}
+
+void Poller::consume_notification() const {
+  std::uint64_t value = 0;
+  [[maybe_unused]] const ssize_t got = read(event_fd_, &value, sizeof value);
+}
+
+void Poller::wait(Ready& ready, TimePoint until) const {
+  const bool forever = until == TimePoint::max();
+  const timespec timeout = forever ? timespec{} : time_until(until);
+  ready.count = epoll_pwait2(epoll_fd_, ready.events.data(), static_cast<int>(ready.events.size()),
+                             forever ? nullptr : &timeout, nullptr);
+}
+
+void Poller::dispatch(const Ready& ready) {
+  for (int i = 0; i < ready.count; ++i) {
+    const epoll_event& event = ready.events[static_cast<std::size_t>(i)];
+    if (event.data.fd == event_fd_) {
+      consume_notification();
+      continue;
+    }
+    const auto watched = watched_.find(event.data.fd);
+    if (watched == watched_.end()) continue;
+    if (watched->second.paused) {
+      unwatch(event.data.fd);  // or epoll would report it again and again
+    } else {
+      watched->second.watcher->ready(event.data.fd, event.events);
+    }
+  }
+}
+
+}  // namespace allm
