@@ -118,7 +118,7 @@ TEST_F(Http2Hostile, ACutAtAnyByteIsAnErrorOrTheAnswer) {
 }
 
 TEST_F(Http2Hostile, SilenceIsATimeoutOfItsStreamAlone) {
-  const Engine impatient = engine({.first_byte_timeout = milliseconds(200), .stream_timeout = milliseconds(200)});
+  const Engine impatient = engine({.receive_timeout = milliseconds(200), .stream_timeout = milliseconds(200)});
   const Engine patient = engine();
   for (const bool begun : {false, true}) {
     const auto silent = std::make_shared<Gate>();  // the server's thread may outlive this round

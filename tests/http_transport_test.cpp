@@ -192,7 +192,7 @@ TEST(HttpTransport, AConnectionThatIsGivenUpLeavesNothingBehind) {
 TEST(HttpTransport, SilenceBeforeTheAnswerIsATimeout) {
   Gate over;
   const HttpServer server([&](const ServedRequest&, Reply&) { over.wait(); });
-  const auto response = ask(engine_at(server, {.first_byte_timeout = milliseconds(50)}));
+  const auto response = ask(engine_at(server, {.receive_timeout = milliseconds(50)}));
   over.open();
   EXPECT_EQ(error_of(response).reason(), "timeout");
   EXPECT_EQ(error_of(response).message(), "the server did not answer within 0.05 s");

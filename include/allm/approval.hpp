@@ -1,4 +1,4 @@
-// The approval gate: a program's last word on what a model wants to run.
+// The approval gate: the program decides about each tool call before it runs.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace allm {
 
-// The decision on one call. A default-made one is no decision, and the call is denied.
+// The decision on one call. A default-constructed Approval denies the call.
 class Approval {
  public:
   Approval() = default;
   static Approval allow() { return Approval(Kind::allow); }
-  // Runs it with other arguments, an object that fits the tool's schema. The conversation keeps what the model asked
-  // for; the tool message's metadata has `rewritten_arguments`. A manual call is handed to the program with them.
+  // Runs the call with other arguments, an object that matches the tool's schema. The conversation keeps the model's
+  // arguments; the tool message's metadata has `rewritten_arguments`. A pending manual call carries the new arguments.
   static Approval allow_with(Json arguments);
-  // Does not run it and tells the model why. This is no failure of the tool: `on_tool_error` is not asked.
+  // Does not run the call and tells the model why. A denial is not a tool failure: `on_tool_error` is not called.
   static Approval deny(std::string reason);
   // Does not run it yet: the call becomes pending, as that of a manual tool, and the run ends for the program (or a
   // person) to answer it. In the tool runner, where nothing can be pending, it is answered as `not_run`.

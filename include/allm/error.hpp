@@ -25,8 +25,8 @@ namespace allm {
 
 using Json = nlohmann::ordered_json;
 
-// The engine is not fit for the call: something was not configured, or the model asked for a tool
-// that does not exist. Retrying the same call cannot help.
+// The engine cannot make the call: something is not configured, or the model called a tool that does
+// not exist. Retrying the same call does not help.
 struct EngineError {
   enum class Reason : std::uint8_t {
     missing_adapter,
@@ -44,7 +44,8 @@ struct EngineError {
 };
 
 // The model's provider failed or refused. `rate_limited`, `provider_unavailable`, `timeout` and
-// `network_error` may pass (the engine retries the first three by itself); the others need a change.
+// `network_error` are temporary (the engine retries the first three by itself); the others need a
+// change of the request or the configuration.
 struct AdapterError {
   enum class Reason : std::uint8_t {
     rate_limited,
@@ -79,14 +80,14 @@ struct StreamError {
 using PathStep = std::variant<std::string, std::int64_t>;
 using Path = std::vector<PathStep>;
 
-// What is wrong with one field. `reason` is a short snake_case word such as `required`.
+// An error in one field. `reason` is a short snake_case word such as `required`.
 struct FieldError {
   Path path;
   std::string reason;
   bool operator==(const FieldError&) const;
 };
 
-// Input was rejected before anything happened. `errors` holds every problem found, in rule order.
+// Input was rejected before anything was done. `errors` holds every error found, in rule order.
 struct ValidationError {
   enum class Reason : std::uint8_t {
     invalid_request,
@@ -105,29 +106,29 @@ struct ValidationError {
   std::vector<FieldError> errors;
 };
 
-// A tool call failed for a reason that the runtime established, as opposed to a failure that its
-// handler reported.
+// A tool call failed for a reason that the runtime found, in contrast to a failure that the handler
+// reported.
 struct ToolError {
   enum class Reason : std::uint8_t {
     handler_raised,     // the handler threw
-    handler_exit,       // the process that ran it died
-    timeout,            // it did not answer by its deadline
-    invalid_return,     // it answered with something the runner may not accept
+    handler_exit,       // the process that ran the handler died
+    timeout,            // the handler did not answer by its deadline
+    invalid_return,     // the handler's answer is not allowed
     not_found,          // the tool has no handler
-    encoding_failed,    // its result cannot be written as JSON
-    invalid_arguments,  // what the model sent is no JSON object or breaks the tool's schema
+    encoding_failed,    // the result cannot be written as JSON
+    invalid_arguments,  // the model's arguments are not a JSON object or break the tool's schema
     unknown_tool,       // reported to the model under OnUnknownTool::report
     not_run,            // skipped: a sibling, a limit or a cancellation ended the turn
     overloaded,         // too many handlers are overdue already
     denied,             // the approval gate refused the call
-    cancelled,          // the run was cancelled while it ran
+    cancelled,          // the run was cancelled while the tool was running
   };
   Reason reason = Reason::handler_raised;
   std::optional<std::string> tool_name = std::nullopt;
   std::optional<std::string> tool_call_id = std::nullopt;
 };
 
-// An operation does not fit the session's state.
+// The operation is not allowed in the session's state.
 struct SessionError {
   enum class Reason : std::uint8_t {
     session_in_error_state,
@@ -146,7 +147,7 @@ std::string_view to_string(ValidationError::Reason reason);
 std::string_view to_string(ToolError::Reason reason);
 std::string_view to_string(SessionError::Reason reason);
 
-// The reason of a given name, or nothing.
+// The reason of a given name, or nullopt.
 template <class Reason>
 std::optional<Reason> reason_from_string(std::string_view name);
 

@@ -1,12 +1,12 @@
-// Events: what a run shows while it goes on. Eighteen kinds, closed.
+// Events: the progress of a run. A closed set of eighteen kinds.
 //
 //   for (const allm::Event& event : allm::stream(engine, thread)) {
 //     if (auto* text = event.get_if<allm::TextDelta>()) std::cout << text->delta;
 //   }
 //
-// Order within a step: the model's events, then the tools', then one StepCompleted. A run is its
-// steps' events and one ChatCompleted. An ErrorEvent is the last event of its message: nothing
-// follows it but the completion of step and run.
+// Order within a step: the model's events, then the tools' events, then one StepCompleted. A run
+// gives the events of its steps and then one ChatCompleted. An ErrorEvent is the last event of its
+// message: only the completion of the step and the run may follow it.
 #pragma once
 
 #include <cstddef>
@@ -39,20 +39,20 @@ struct TextDelta {
   std::string delta = {};
   bool operator==(const TextDelta&) const;
 };
-// The whole text; where it differs from the deltas, this one counts.
+// The whole text. If it differs from the deltas, this text is the right one.
 struct TextCompleted {
   std::optional<std::string> id = std::nullopt;
   std::string text = {};
   bool operator==(const TextCompleted&) const;
 };
-// A piece of the model's reasoning, or of a summary of it: text for people, which is no part of the answer. Dropped
-// with the option `emit_reasoning = false`.
+// A piece of the model's reasoning, or of a summary of it: text for people that is not part of the answer. The option
+// `emit_reasoning = false` drops these events.
 struct ReasoningDelta {
   std::string delta = {};
   bool operator==(const ReasoningDelta&) const;
 };
-// The whole text since the last ReasoningCompleted. The engine puts it before the first event that is not reasoning
-// (raw chunks aside), so an adapter need not give it. A model may reason several times within a message.
+// The whole reasoning since the last ReasoningCompleted. The engine adds this event before the first event that is
+// neither reasoning nor a raw chunk, so adapters need not send it. A message may have several.
 struct ReasoningCompleted {
   std::string text = {};
   bool operator==(const ReasoningCompleted&) const;
@@ -75,11 +75,11 @@ struct MessageCompleted {
   Message message = {};
   std::optional<FinishReason> finish_reason = std::nullopt;
   std::optional<Usage> usage = std::nullopt;
-  std::optional<std::string> request_id = std::nullopt;         // our id of the run; filled in by the engine
+  std::optional<std::string> request_id = std::nullopt;         // the run's id; set by the engine
   std::optional<std::string> id = std::nullopt;                 // the provider's id of the response
   std::optional<std::string> model = std::nullopt;              // as the provider named it
-  std::optional<std::string> raw_finish_reason = std::nullopt;  // the provider's word
-  // All of the model's reasoning; filled in by the engine unless the adapter did.
+  std::optional<std::string> raw_finish_reason = std::nullopt;  // as the provider wrote it
+  // All reasoning of the message; set by the engine unless the adapter has set it.
   std::optional<std::string> reasoning = std::nullopt;
   Json metadata = empty_object();
   bool operator==(const MessageCompleted&) const;
@@ -95,7 +95,7 @@ struct ErrorEvent {
 };
 
 // --- From the tool runner ---
-// The handler is being dispatched, or the call is answered without it.
+// The handler is dispatched now, or the call is answered without a handler.
 struct ToolExecutionStarted {
   std::string id = {};
   std::string name = {};
@@ -103,7 +103,7 @@ struct ToolExecutionStarted {
   bool rewritten = false;  // the arguments are the approval gate's, not the model's
   bool operator==(const ToolExecutionStarted&) const;
 };
-// The call is over. `outcome` is what the handler answered, after the error policy.
+// The call has ended. `outcome` is the handler's answer after the error policy.
 struct ToolExecutionCompleted {
   std::string id = {};
   std::string name = {};
@@ -234,8 +234,8 @@ class Event {
 
   EventTag tag() const { return tag_; }
 
-  // The payload if the event is of that kind, else null. It lives as long as the event, so a temporary event has none
-  // to give.
+  // The payload if the event is of that kind, else null. The pointer is valid as long as the event, so this does not
+  // compile for a temporary event.
   template <class T>
   const T* get_if() const& {
     return static_cast<int>(tag_) == detail::kTagOf<T> ? &stored<T>() : nullptr;
@@ -256,7 +256,7 @@ class Event {
   bool operator==(const Event& other) const;
 
  private:
-  // Payloads larger than this are rare, and kept on the heap so that they do not make every event large.
+  // Larger payloads are rare; they are kept on the heap so that they do not make every event large.
   static constexpr std::size_t kSize = 15 * sizeof(void*);
   template <class T>
   static constexpr bool kBoxed = sizeof(T) > kSize;

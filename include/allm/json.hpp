@@ -1,8 +1,8 @@
-// JSON values: the one third-party type that users of allm meet.
+// JSON values: the only third-party type in allm's public interface.
 //
 // `Json` keeps the order of object keys, because providers' prompt caches depend on the exact
-// bytes of a request. Reading is bounded: depth, size and lengths have limits with defaults, and
-// what exceeds them is a returned error, never a crash or a hang.
+// bytes of a request. Reading is bounded: depth, size and lengths have limits, and exceeding one is
+// a returned error, never a crash or a hang.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@
 
 namespace allm {
 
-// {}. A function of ours, because headers that call `Json::object()` make every user's compiler
-// instantiate it.
+// {}. A function, because a header that called `Json::object()` would instantiate it in every file
+// that includes it.
 Json empty_object();
 // null, for the same reason.
 Json null_json();
 
-// Limits on what a reader accepts. Each exists so that a hostile document costs an error and not
-// the process; raise one only for input you trust.
+// Limits on what a reader accepts, so that a hostile document is an error and does not exhaust the
+// process. Raise one only for input you trust.
 struct ReadLimits {
   // Nesting of arrays and objects. Readers recurse once per level, so this bounds the stack.
   std::size_t max_depth = 128;
@@ -34,8 +34,8 @@ struct ReadLimits {
   std::size_t max_items = 1'000'000;
 };
 
-// Parses one JSON text. The text must be UTF-8, hold exactly one value and repeat no key in any
-// object. Integers beyond 64 bits become doubles, as in most JSON readers.
+// Parses one JSON text. The text must be valid UTF-8, hold exactly one value and repeat no key
+// within an object. Integers beyond 64 bits become doubles, as in most JSON readers.
 // Fails with ValidationError `invalid_request` whose field error is `json → malformed` (broken
 // text; the message says what and at which byte), `json → too_deep`, `too_large` or
 // `duplicate_key` with the path of the offending value.
@@ -44,7 +44,7 @@ Result<Json> parse_json(std::string_view text, const ReadLimits& limits = {});
 
 // Writes compact JSON: no white space, `/` and non-ASCII not escaped, numbers in their shortest
 // form that reads back equal. Fails with ValidationError `invalid_request` naming the path of a
-// value that JSON cannot carry: text that is not UTF-8, NaN, an infinity, binary data.
+// value that JSON cannot represent: text that is not valid UTF-8, NaN, an infinity, binary data.
 // Safe to call from any thread.
 Result<std::string> write_json(const Json& value);
 

@@ -24,19 +24,19 @@
 
 namespace allm {
 
-// How requests travel. A call can override the timeouts by the params connect_timeout, receive_timeout (the first
-// byte), stream_timeout and request_timeout, in milliseconds.
+// Timeouts, limits and routes of HTTP requests. The params connect_timeout, receive_timeout, stream_timeout and
+// request_timeout, in milliseconds, override the timeouts of one call.
 struct HttpOptions {
   // Name lookup, TCP and TLS together.
   std::chrono::milliseconds connect_timeout{15'000};
-  // Until the answer begins: a reasoning model may think for minutes before it says anything.
-  std::chrono::milliseconds first_byte_timeout{300'000};
-  // Between two pieces of an answer. Servers send something more often than that, if only a comment.
+  // From the end of the request to the first byte of the answer: a reasoning model may think for minutes.
+  std::chrono::milliseconds receive_timeout{300'000};
+  // Between two pieces of an answer. Servers send something more often than that, at least a comment.
   std::chrono::milliseconds stream_timeout{60'000};
-  // The whole exchange; 0 for no limit, because a long answer is no failure.
+  // The whole exchange. 0: no limit, because a long answer is not a failure.
   std::chrono::milliseconds request_timeout{0};
-  // Bytes of an answer after decompression, of one event of it, and of its headers: what a hostile server can make us
-  // keep. An image may come as one event.
+  // Limits on the bytes of an answer after decompression, of one event and of the headers. They bound the memory that a
+  // hostile server can take. An event may hold a whole image.
   std::size_t max_body_bytes = 256U << 20U;
   std::size_t max_event_bytes = 64U << 20U;
   std::size_t max_header_bytes = 256U << 10U;
@@ -44,12 +44,12 @@ struct HttpOptions {
   std::string ca_file = {};
   // Proxy URL. Default: https_proxy, http_proxy, no_proxy.
   std::string proxy = {};
-  // Keys are sent over https, or within this machine. True sends them anywhere.
+  // By default keys are sent over https and to this machine only. True sends them anywhere.
   bool allow_insecure_key = false;
 };
 
 struct OpenAiOptions {
-  // Which of the two endpoints: automatic is Responses for the models that need it, Chat Completions for all others.
+  // `automatic` uses Responses for the models that need it and Chat Completions for all others.
   enum class Endpoint : std::uint8_t { automatic, chat, responses };
 
   std::string base_url = "https://api.openai.com/v1";
@@ -66,11 +66,11 @@ struct AnthropicOptions {
   std::string base_url = "https://api.anthropic.com/v1";
   ApiKey api_key = {};
   std::optional<std::string> env_file = std::nullopt;
-  // Sent where a call names no max_tokens, because the provider insists on a number. A thinking budget comes on top.
+  // Used when a call has no max_tokens, because the provider requires a number. A thinking budget is added to it.
   std::int64_t default_max_tokens = 4'096;
-  // Sent as anthropic-beta.
+  // Values of the header anthropic-beta.
   std::vector<std::string> beta = {};
-  // Ask for JSON natively instead of through a tool that the model is made to call. The tool works with every model.
+  // Ask for structured output natively instead of by a forced tool call. The forced tool call works with every model.
   bool native_structured_output = false;
   HttpOptions http = {};
 };
@@ -80,13 +80,13 @@ struct GeminiOptions {
   std::string base_url = "https://generativelanguage.googleapis.com/v1beta";
   ApiKey api_key = {};
   std::optional<std::string> env_file = std::nullopt;
-  // Let Gemini fetch images by their https URLs. Only its newer models can; without it such images are refused.
+  // Let Gemini fetch images from https URLs. Only newer models can do that. False: images by URL are an error.
   bool fetch_image_urls = false;
-  // Send schemas as they are instead of in the API's own dialect. Not every model takes them; recursive schemas can be
-  // sent in no other way.
+  // Send JSON Schemas unchanged instead of in the API's own dialect. Not every model accepts them; recursive schemas
+  // need it.
   bool json_schemas = false;
-  // Mark the calls of a history that another provider wrote, so that Gemini 3 does not refuse them for the thought
-  // signatures they lack. A workaround of the provider's, at the cost of quality.
+  // Mark tool calls that another provider's model made, because Gemini 3 refuses calls without thought signatures. This
+  // is the provider's own workaround and costs quality.
   bool excuse_missing_signatures = false;
   HttpOptions http = {};
 };
@@ -94,10 +94,10 @@ std::shared_ptr<Adapter> gemini(GeminiOptions options = {});
 
 // A server that speaks OpenAI's Chat Completions.
 struct CompatibleOptions {
-  // ollama, vllm, llamacpp, lmstudio, groq, mistral, deepseek, openrouter, together, xai, azure; or a name of your own
-  // for a server by URL, which then gets the settings that suit most.
+  // ollama, vllm, llamacpp, lmstudio, groq, mistral, deepseek, openrouter, together, xai or azure; or any other name
+  // together with `base_url`, for a server with common settings.
   std::string server = {};
-  // Default: the server's usual one. Azure has none.
+  // Default: the server's usual URL. Required for Azure.
   std::string base_url = {};
   ApiKey api_key = {};
   std::optional<std::string> env_file = std::nullopt;
@@ -114,12 +114,12 @@ struct ModelName {
   std::string base_url = {};  // "" if not given
   std::string model = {};
 };
-// Fails with EngineError `missing_model`, saying how a name looks.
+// Fails with EngineError `missing_model`; the message shows the form of a name.
 Result<ModelName> parse_model_name(std::string_view name);
 
 // An engine for a model by name: "openai:gpt-4.1-mini", "ollama:qwen3:8b", "openai@http://localhost:8080/v1:local".
-// `options.adapter` and `options.model` are set by it, and `options.catalogue`, where there is none and no URL is
-// named, to the built-in one. Fails as parse_model_name and compatible do.
+// Sets `options.adapter` and `options.model`. Sets `options.catalogue` to the built-in one if it is null and the name
+// has no URL. Fails as parse_model_name and compatible do.
 Result<Engine> engine_for(std::string_view model, EngineOptions options = {}, const HttpOptions& http = {});
 
 }  // namespace allm

@@ -1,4 +1,4 @@
-// Requests: what one model call is asked.
+// Requests: the input of one model call.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace allm {
 
-// The form that the answer must have. Anything a provider understands can be carried: a shape that
-// is not one of ours passes to the provider as it is, provided it is an object.
+// The format that the answer must have. A format that allm does not know is sent to the provider
+// unchanged; it must be an object.
 class ResponseFormat {
  public:
   enum class Kind : std::uint8_t { text, json_object, json_schema, provider, invalid };
@@ -22,7 +22,7 @@ class ResponseFormat {
   static ResponseFormat text();
   static ResponseFormat json_object();
   static ResponseFormat json_schema(std::string name, Json schema, bool strict = true);
-  // From its JSON form; `kind()` of what is neither "text" nor an object is `invalid`.
+  // From its JSON form. A value that is neither "text" nor an object gives the kind `invalid`.
   static ResponseFormat from_json(Json value);
 
   Kind kind() const { return kind_; }
@@ -37,7 +37,7 @@ class ResponseFormat {
   Json value_;
 };
 
-// Whether and which tool the model must call.
+// Whether the model must call a tool, and which one.
 class ToolChoice {
  public:
   enum class Kind : std::uint8_t { automatic, none, required, tool, provider };

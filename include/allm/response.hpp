@@ -1,4 +1,4 @@
-// Responses: what one model call gave.
+// Responses: the output of one model call.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +48,8 @@ struct Response {
   std::optional<std::string> model = std::nullopt;       // as the provider named it
   std::optional<Message> message = std::nullopt;
   std::optional<std::string> output_text = std::nullopt;
-  // The text of the model's reasoning, or the summary that the provider gives of it. For people: what the provider
-  // wants back in the next request is in the message's metadata.
+  // The model's reasoning, or the provider's summary of it, as text for people. The reasoning state that a provider
+  // expects in the next request is in the message's metadata.
   std::optional<std::string> reasoning = std::nullopt;
   std::vector<ToolCall> tool_calls = {};
   std::optional<FinishReason> finish_reason = std::nullopt;
@@ -61,14 +61,14 @@ struct Response {
   Json metadata = empty_object();
   Json unknown_fields = null_json();
 
-  // `output_text`, else the message's text content, else nothing.
+  // `output_text`, else the text of the message, else nullopt.
   std::optional<std::string> text() const;
 
   bool operator==(const Response&) const;
 };
 
-// The text of a response that ended normally, else an error: the response's own if it has one,
-// else StreamError `adapter_error` that says how the response ended.
+// The text of a response that ended normally. Fails with the response's own error if it has one,
+// else with StreamError `adapter_error`, whose message says how the response ended.
 Result<std::string> unwrap(const Response& response);
 
 }  // namespace allm

@@ -1,4 +1,4 @@
-// When a failed model call is tried again: only before its first event was delivered.
+// Retries of failed model calls. A call is retried only before its first event has been delivered.
 #pragma once
 
 #include <chrono>
@@ -9,18 +9,18 @@
 namespace allm {
 
 struct RetryPolicy {
-  // Tries in all; 0 or 1 means no retry.
+  // Attempts in all; 0 or 1 means no retry.
   int max_attempts = 3;
   // The wait doubles from `base_delay` with each attempt, up to `max_delay`.
   std::chrono::milliseconds base_delay{500};
   std::chrono::milliseconds max_delay{30'000};
-  // Up to this much is added at random, so that clients do not come back in step.
+  // A random part of up to this much is added, so that many clients do not retry at the same moment.
   std::chrono::milliseconds jitter{250};
-  // Wait as long as the provider asks, if it does.
+  // Wait as long as the provider asks for (`retry-after`), instead of the delay above.
   bool respect_retry_after = true;
-  // A provider that asks for more than this is not waited for: its error, with the wait it wants, is the answer.
+  // If the provider asks for a longer wait than this, the call is not retried; the error carries `retry_after_ms`.
   std::chrono::milliseconds max_retry_after{600'000};
-  // Reasons worth another try.
+  // Reasons for which a call is retried.
   std::vector<AdapterError::Reason> retry_on = default_retry_on();
 
   static RetryPolicy off();
@@ -28,8 +28,8 @@ struct RetryPolicy {
   static std::vector<AdapterError::Reason> default_retry_on();
 };
 
-// Whether the policy tries again after this error: an AdapterError of a listed reason, unless its metadata say
-// {"retryable": false}, as for a quota that is used up.
+// Whether the policy retries after this error: an AdapterError with a listed reason whose metadata does not have
+// {"retryable": false}, as an exhausted quota has.
 bool is_retryable(const RetryPolicy& policy, const Error& error);
 
 }  // namespace allm

@@ -1,12 +1,12 @@
 // JSON of every data type. docs/session-format.md describes the form.
 //
 // Writing gives the tagged form {"__type__": "ALLM.Session", "data": {…}} with every field present,
-// so that sessions move between implementations of the design. Reading takes that form and, since
-// the type is named by the call, plain objects too. What this version does not know (members,
-// parts) is kept and written again. parse(write(x)) == x.
+// so that sessions can be exchanged with other implementations of the design. Reading accepts that
+// form and plain objects, because the caller names the type. Members and parts that this version
+// does not know are kept and written again. parse(write(x)) == x.
 //
 // Writing fails with ValidationError `invalid_request` naming the path of a value that JSON cannot
-// carry (text that is no UTF-8, NaN). Reading fails with ValidationError `invalid_request` whose
+// represent (text that is not valid UTF-8, NaN). Reading fails with ValidationError `invalid_request` whose
 // field error has the path and: malformed, missing_type_tag, unknown_type_tag, missing,
 // malformed_struct, atom_decode_failed (an unknown word for an enumeration), invalid_type,
 // invalid_base64, unsupported_version, too_deep, too_large, duplicate_key.
@@ -58,7 +58,7 @@ Json to_json_value(const T& value);
 template <class T>
 Result<T> from_json_value(const Json& value);
 
-// Any tagged value; one whose tag is unknown comes back as it was.
+// Any tagged value; one with an unknown tag is returned as Json.
 using AnyValue = std::variant<Json, Message, TextPart, ImagePart, Image, FilePart, File, AudioPart, Audio, ToolCall,
                               Tool, Request, Response, Usage, Thread, Session, StepResult, ChatResult, ModelRef, Error>;
 Result<AnyValue> any_from_json(std::string_view text, const ReadLimits& limits = {});

@@ -14,10 +14,10 @@ namespace allm {
 
 enum class SessionStatus : std::uint8_t {
   idle,            // may go on
-  completed,       // gave its answer; may go on
+  completed,       // has an answer; may go on
   awaiting_user,   // a tool asked a question; answer with session_reply
-  awaiting_tools,  // manual calls are pending; answer with submit_tool_result
-  error,           // broke; session_recover takes it back to its last finished step
+  awaiting_tools,  // calls are pending: submit_tool_result answers them, session_approve decides on suspended ones
+  error,           // failed; session_recover returns it to its last finished step
 };
 
 std::string_view to_string(SessionStatus status);

@@ -1,8 +1,8 @@
 // Threads: a conversation's messages, sharing their history.
 //
-// Every step of a run hands out the thread as it is then. Copying a thread costs two reference
-// counts whatever its length, and appending to one copy never shows in another, so a run of a
-// thousand steps keeps one history and not a thousand.
+// Every step of a run returns the thread in its current state. Copying a thread costs two reference
+// counts, whatever its length, and appending to one copy does not change another. A run of a thousand
+// steps therefore keeps one history and not a thousand.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Validation: the rules that values must keep before a model sees them. Every problem is found and
-// reported, in rule order, with its path. The functions that run models call these themselves.
+// Validation: the rules for values that are sent to a model. Every error is reported with its path,
+// in rule order. The functions that run models call these functions themselves.
 #pragma once
 
 #include "allm/request.hpp"
@@ -15,8 +15,8 @@ Status validate(const Session& session);  // invalid_session
 
 // Messages from a plain JSON array, as people write conversations:
 //   ["hi", {"role": "assistant", "content": "hello"}, …]
-// A bare string is a user message. Everything wrong with any of them is reported at once, in the
-// paths and words of validate(Thread), under the given reason.
+// A bare string is a user message. All errors are reported at once, with the paths and reasons of
+// validate(Thread), in a ValidationError of the given reason.
 Result<std::vector<Message>> messages_from_json(
     const Json& json, ValidationError::Reason reason = ValidationError::Reason::invalid_thread);
 

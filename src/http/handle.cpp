@@ -207,23 +207,23 @@ bool HttpHandle::blocks(const HttpHandle& other) const {
 
 steady_clock::time_point HttpHandle::deadline() const {
   if (discarding_) return discarded_ + kLinger;
-  const milliseconds silence = head_given_ ? timeouts_.between_bytes : timeouts_.first_byte;
-  return std::min(after(heard_, silence), after(started_, timeouts_.whole));
+  const milliseconds silence = head_given_ ? timeouts_.stream : timeouts_.receive;
+  return std::min(after(heard_, silence), after(started_, timeouts_.request));
 }
 
 steady_clock::time_point HttpHandle::next_check() const {
   if (head_given_ || discarding_) return deadline();
-  return std::min(deadline(), after(steady_clock::now(), timeouts_.between_bytes));
+  return std::min(deadline(), after(steady_clock::now(), timeouts_.stream));
 }
 
 HttpFailure HttpHandle::timeout() const {
   std::string message;
-  if (after(started_, timeouts_.whole) <= steady_clock::now()) {
-    message = "the request took longer than " + seconds(timeouts_.whole);
+  if (after(started_, timeouts_.request) <= steady_clock::now()) {
+    message = "the request took longer than " + seconds(timeouts_.request);
   } else if (head_given_) {
-    message = "the server sent nothing for " + seconds(timeouts_.between_bytes);
+    message = "the server sent nothing for " + seconds(timeouts_.stream);
   } else {
-    message = "the server did not answer within " + seconds(timeouts_.first_byte);
+    message = "the server did not answer within " + seconds(timeouts_.receive);
   }
   return {HttpFailure::Kind::timeout, std::move(message)};
 }

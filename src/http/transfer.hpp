@@ -13,19 +13,20 @@
 
 namespace allm {
 
-// How long an exchange may take. Each ends it with an error of its own that says which limit it was.
+// How long an exchange may take; see HttpOptions in allm/providers.hpp. The error of an exchange that took too long
+// names the timeout.
 struct HttpTimeouts {
   // Name lookup, TCP and TLS together.
   std::chrono::milliseconds connect{15'000};
-  // From the request's last byte to the response's first: a reasoning model may think for minutes.
-  std::chrono::milliseconds first_byte{300'000};
-  // Between two pieces of the body. Every provider sends something more often than that, if only a comment.
-  std::chrono::milliseconds between_bytes{60'000};
-  // The whole exchange; 0 for no limit, because a long answer is no failure.
-  std::chrono::milliseconds whole{0};
+  // From the last byte of the request to the first byte of the response: a reasoning model may think for minutes.
+  std::chrono::milliseconds receive{300'000};
+  // Between two pieces of the body. Providers send something more often than that, at least a comment.
+  std::chrono::milliseconds stream{60'000};
+  // The whole exchange. 0: no limit, because a long answer is not a failure.
+  std::chrono::milliseconds request{0};
 };
 
-// What a server may make us keep. Beyond a limit the exchange fails.
+// Limits on the memory that a server's answer may take. An exchange that exceeds one fails.
 struct HttpLimits {
   std::size_t max_header_bytes = 256U << 10U;
   // Of the whole body, after decompression.

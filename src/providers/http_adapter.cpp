@@ -31,8 +31,8 @@ Result<HttpTimeouts> HttpAdapter::timeouts_of(const AdapterCall& call) const {
   for (const Json* options : {&call.request.options, &call.options}) {
     if (!options->is_object() || options->empty()) continue;
     for (const auto& [name, timeout] :
-         {std::pair{"connect_timeout", &timeouts.connect}, std::pair{"receive_timeout", &timeouts.first_byte},
-          std::pair{"stream_timeout", &timeouts.between_bytes}, std::pair{"request_timeout", &timeouts.whole}}) {
+         {std::pair{"connect_timeout", &timeouts.connect}, std::pair{"receive_timeout", &timeouts.receive},
+          std::pair{"stream_timeout", &timeouts.stream}, std::pair{"request_timeout", &timeouts.request}}) {
       if (const Status read = read_timeout(*options, name, *timeout); !read) return std::unexpected(read.error());
     }
   }

@@ -15,9 +15,9 @@ HttpAdapterOptions adapter_options(std::shared_ptr<const Codec> codec, const Htt
   HttpAdapterOptions options;
   options.codec = std::move(codec);
   options.timeouts = {.connect = http.connect_timeout,
-                      .first_byte = http.first_byte_timeout,
-                      .between_bytes = http.stream_timeout,
-                      .whole = http.request_timeout};
+                      .receive = http.receive_timeout,
+                      .stream = http.stream_timeout,
+                      .request = http.request_timeout};
   options.limits.max_body_bytes = http.max_body_bytes;
   options.limits.max_event_bytes = http.max_event_bytes;
   options.limits.max_header_bytes = http.max_header_bytes;
