@@ -31,12 +31,13 @@ LAYERS["cli"] = set(LAYERS)
 
 # The layer of each header in include/allm/.
 PUBLIC_HEADERS = {
-    "data": "error event json lane media message model request response result serialize session thread tool trace usage validate",
+    "data": "error event handler handler_forms json lane media message model request response result serialize session "
+            "thread tool tool_outcome trace usage validate",
     "schema": "describe describe_detail schema typed_tool",
     "runtime": "runtime stream",
     "engine": "adapter approval catalogue engine executor keys options prepare_step retry telemetry",
-    "tools": "tool_help tool_runner",
-    "lanes": "tools_file workers",
+    "tools": "tool_help",
+    "lanes": "tool_runner tools_file workers",
     "chat": "agent_tool chat collector fallback steps",
     "session": "session_ops",
     "providers": "providers",

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <expected>
 #include <memory>
 #include <optional>
@@ -156,7 +157,7 @@ class Error {
   using Detail = std::variant<EngineError, AdapterError, StreamError, ValidationError, ToolError, SessionError>;
 
   // An empty message is replaced by a default one: the kind, the provider or tool in parentheses
-  // where known, and the reason. `metadata` is a JSON object; `cause` any JSON value.
+  // where known, and the reason. `metadata` is a JSON object; `reported_cause` any JSON value.
   // `Kind` is one of the six.
   template <class Kind>
     requires std::is_enum_v<typename Kind::Reason>
@@ -166,12 +167,19 @@ class Error {
   Error(Kind detail, std::string message, Json metadata);
   template <class Kind>
     requires std::is_enum_v<typename Kind::Reason>
-  Error(Kind detail, std::string message, Json metadata, Json cause);
+  Error(Kind detail, std::string message, Json metadata, Json reported_cause);
 
   const Detail& detail() const;
   const std::string& message() const;
   const Json& metadata() const;
-  const Json& cause() const;
+  // What a provider or a script said about the cause, in its own form; null for most errors. The `cause` of the JSON
+  // form.
+  const Json& reported_cause() const;
+  // The exception that the error was made of, for `std::rethrow_exception`; null for most errors. It lives in this
+  // process only: it is not in the JSON form, and errors that differ in nothing else are equal.
+  const std::exception_ptr& cause() const;
+  // The same error with this exception as its cause.
+  Error with_cause(std::exception_ptr cause) const;
 
   // "EngineError", "AdapterError", …
   std::string_view kind() const;
@@ -191,7 +199,7 @@ class Error {
 
  private:
   struct Data;
-  static std::shared_ptr<const Data> make(Detail detail, std::string message, Json metadata, Json cause);
+  static std::shared_ptr<const Data> make(Detail detail, std::string message, Json metadata, Json reported_cause);
   std::shared_ptr<const Data> data_;
 };
 

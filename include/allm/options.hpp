@@ -35,9 +35,11 @@ class ToolErrorDecision {
   ToolErrorDecision() = default;
   // Goes on with `value` as if the tool had succeeded with it.
   static ToolErrorDecision continue_with(Json value);
+  // Tells the model about the failure and goes on, as ToolErrorAction::tell_model does.
+  static ToolErrorDecision tell_model();
   static ToolErrorDecision halt();
 
-  enum class Kind : std::uint8_t { none, continue_with, halt };
+  enum class Kind : std::uint8_t { none, continue_with, tell_model, halt };
   Kind kind() const { return kind_; }
   const Json& value() const { return value_; }
 

@@ -10,7 +10,7 @@
 // parser. Arguments that do not fit never reach it: the call fails with ToolError
 // `invalid_arguments`, whose message names every problem.
 //
-// A handler takes the struct by value or by const reference, and what follows it as in allm/tool.hpp:
+// A handler takes the struct by value or by const reference, and what follows it as in allm/handler.hpp:
 //   (Args), (Args, const ToolContext&)                               → ToolOutcome
 //   (Args, ToolCompletion), (Args, const ToolContext&, ToolCompletion)   answers later
 // One that answers later and needs its arguments until then takes them by value.
@@ -31,18 +31,6 @@ namespace allm {
 
 namespace detail {
 
-template <class F, class Args>
-concept TypedPlainHandler = std::is_invocable_r_v<ToolOutcome, const F&, Args>;
-template <class F, class Args>
-concept TypedContextHandler = std::is_invocable_r_v<ToolOutcome, const F&, Args, const ToolContext&>;
-template <class F, class Args>
-concept TypedLateHandler = std::is_invocable_v<const F&, Args, ToolCompletion> && !TypedContextHandler<F, Args>;
-template <class F, class Args>
-concept TypedLateContextHandler = std::is_invocable_v<const F&, Args, const ToolContext&, ToolCompletion>;
-template <class F, class Args>
-concept TypedAnyHandler = TypedPlainHandler<F, Args> || TypedContextHandler<F, Args> || TypedLateHandler<F, Args> ||
-                          TypedLateContextHandler<F, Args>;
-
 // ToolError `invalid_arguments` for the call, from the parser's error.
 ToolOutcome argument_failure(const Error& error, const ToolCall& call);
 
@@ -55,8 +43,17 @@ class TypedHandler {
   TypedHandler() = default;
   TypedHandler(std::nullptr_t) {}
   template <class F>
-    requires(!std::same_as<std::remove_cvref_t<F>, TypedHandler> && detail::TypedAnyHandler<std::decay_t<F>, Args>)
-  TypedHandler(F&& function) : handler_(parsing(std::forward<F>(function))) {}
+    requires(!std::same_as<std::remove_cvref_t<F>, TypedHandler>)
+  TypedHandler(F&& function) {
+    using Function = std::decay_t<F>;
+    static_assert(detail::HandlerOf<Function, Args>,
+                  "a typed handler is a const callable of one of four forms: "
+                  "(Args) -> ToolOutcome; (Args, const ToolContext&) -> ToolOutcome; "
+                  "(Args, ToolCompletion) -> void; (Args, const ToolContext&, ToolCompletion) -> void. "
+                  "Args is the struct of tool<Args>, by value or by const reference; "
+                  "return ok(value), failure(reason), ask_user(question) or halt(reason)");
+    if constexpr (detail::HandlerOf<Function, Args>) handler_ = parsing(std::forward<F>(function));
+  }
 
   // The handler behind its parser.
   const Handler& handler() const { return handler_; }
@@ -65,18 +62,11 @@ class TypedHandler {
   template <class F>
   static Handler parsing(F&& function) {
     return [function = std::forward<F>(function)](const Json& json, const ToolContext& context, ToolCompletion done) {
-      using Function = std::decay_t<F>;
       Result<Args> args = arguments_from_json<Args>(json);
       if (!args.has_value()) {
         done(detail::argument_failure(args.error(), context.tool_call()));
-      } else if constexpr (detail::TypedPlainHandler<Function, Args>) {
-        done(ToolOutcome(function(std::move(*args))));
-      } else if constexpr (detail::TypedContextHandler<Function, Args>) {
-        done(ToolOutcome(function(std::move(*args), context)));
-      } else if constexpr (detail::TypedLateHandler<Function, Args>) {
-        function(std::move(*args), std::move(done));
       } else {
-        function(std::move(*args), context, std::move(done));
+        detail::call_handler<Args>(function, *std::move(args), context, std::move(done));
       }
     };
   }
@@ -96,7 +86,11 @@ struct TypedTool {
   // Without this check the parser still reports what does not fit, in its own words.
   bool validate_arguments = true;
   std::optional<std::chrono::milliseconds> timeout = std::nullopt;
+  Lane lane = Lane::thread;
+  std::optional<Command> command = std::nullopt;
+  ToolLimits limits = {};
   Json metadata = empty_object();
+  Json unknown_fields = null_json();
 };
 
 // The tool. A manual one needs no handler: the program reads its calls with
@@ -112,7 +106,11 @@ Tool tool(TypedTool<Args> declaration) {
               .summary = std::move(declaration.summary),
               .validate_arguments = declaration.validate_arguments,
               .timeout = declaration.timeout,
-              .metadata = std::move(declaration.metadata)};
+              .lane = declaration.lane,
+              .command = std::move(declaration.command),
+              .limits = std::move(declaration.limits),
+              .metadata = std::move(declaration.metadata),
+              .unknown_fields = std::move(declaration.unknown_fields)};
 }
 
 // A described struct as a tool's result.

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "data/tool_errors.hpp"
+#include "lanes/lanes.hpp"
 #include "tools/gate.hpp"
 #include "tools/unknown_tool.hpp"
 
@@ -12,10 +14,7 @@ namespace {
 
 // The answer to a call that was pending when the turn ended.
 std::string not_run_content(const Run& run, const ToolCall& call, const std::string& why) {
-  const ToolFailure failure{
-      Error(ToolError{.reason = ToolError::Reason::not_run, .tool_name = call.name, .tool_call_id = call.id},
-            "tool '" + call.name + "' was not run: " + why)};
-  return failure_content(run, failure);
+  return failure_content(run, ToolFailure{not_run_error(call, why)});
 }
 
 bool is_cancelled(const Run& run) { return run.cancel_level() >= CancelSignal::Level::after_tools; }
@@ -234,7 +233,8 @@ void StepSource::begin_tools() {
     }
   }
   if (!to_run.empty() || is_cancelled(*run_)) {
-    batch_ = std::make_unique<ToolBatchSource>(run_, std::move(to_run), std::move(of_these), span_.ids().id);
+    batch_ =
+        std::make_unique<ToolBatchSource>(run_, std::move(to_run), lane_calls(), std::move(of_these), span_.ids().id);
     state_ = State::tools;
   }
 }

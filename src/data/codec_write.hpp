@@ -85,7 +85,7 @@ bool write(Sink& sink, const Error& error) {
   return std::visit(
       [&]<class Kind>(const Kind& detail) {
         ErrorParts<const Kind, const std::string, const Json> parts{detail, error.message(), error.metadata(),
-                                                                    error.cause()};
+                                                                    error.reported_cause()};
         return write_tagged(sink, kTag<Kind>, parts);
       },
       error.detail());

@@ -16,7 +16,8 @@ struct Error::Data {
   Detail detail;
   std::string message;
   Json metadata;
-  Json cause;
+  Json reported_cause;
+  std::exception_ptr cause = nullptr;
 };
 
 namespace {
@@ -89,8 +90,8 @@ Error::Error(Kind detail, std::string message, Json metadata)
 
 template <class Kind>
   requires std::is_enum_v<typename Kind::Reason>
-Error::Error(Kind detail, std::string message, Json metadata, Json cause)
-    : data_(make(std::move(detail), std::move(message), std::move(metadata), std::move(cause))) {}
+Error::Error(Kind detail, std::string message, Json metadata, Json reported_cause)
+    : data_(make(std::move(detail), std::move(message), std::move(metadata), std::move(reported_cause))) {}
 
 template <class Kind>
 const Kind* Error::get_if() const {
@@ -122,17 +123,26 @@ template Error::Error(SessionError, std::string, Json);
 template Error::Error(SessionError, std::string, Json, Json);
 template const SessionError* Error::get_if<SessionError>() const;
 
-std::shared_ptr<const Error::Data> Error::make(Detail detail, std::string message, Json metadata, Json cause) {
+std::shared_ptr<const Error::Data> Error::make(Detail detail, std::string message, Json metadata, Json reported_cause) {
   if (message.empty()) message = default_message(detail);
   if (metadata.is_null()) metadata = Json::object();
   return std::make_shared<const Data>(
-      Data{std::move(detail), std::move(message), std::move(metadata), std::move(cause)});
+      Data{std::move(detail), std::move(message), std::move(metadata), std::move(reported_cause)});
 }
 
 const Error::Detail& Error::detail() const { return data_->detail; }
 const std::string& Error::message() const { return data_->message; }
 const Json& Error::metadata() const { return data_->metadata; }
-const Json& Error::cause() const { return data_->cause; }
+const Json& Error::reported_cause() const { return data_->reported_cause; }
+const std::exception_ptr& Error::cause() const { return data_->cause; }
+
+Error Error::with_cause(std::exception_ptr cause) const {
+  Error copy = *this;
+  auto data = std::make_shared<Data>(*data_);
+  data->cause = std::move(cause);
+  copy.data_ = std::move(data);
+  return copy;
+}
 
 std::string_view Error::kind() const {
   return std::visit(Overloaded{
@@ -156,7 +166,8 @@ bool operator==(const Error& a, const Error& b) {
   const bool same_detail = std::visit(
       [&b](const auto& kind) { return equal(kind, std::get<std::remove_cvref_t<decltype(kind)>>(b.detail())); },
       a.detail());
-  return same_detail && a.message() == b.message() && a.metadata() == b.metadata() && a.cause() == b.cause();
+  return same_detail && a.message() == b.message() && a.metadata() == b.metadata() &&
+         a.reported_cause() == b.reported_cause();
 }
 
 Error validation_error(ValidationError::Reason reason, Path path, std::string field_reason, std::string message) {

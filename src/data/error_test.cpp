@@ -63,11 +63,11 @@ TEST(ErrorTest, MissingMetadataIsAnEmptyObjectAndMissingCauseNull) {
   const Error plain(SessionError{}, "text");
   EXPECT_EQ(plain.message(), "text");
   EXPECT_EQ(plain.metadata(), Json::object());
-  EXPECT_TRUE(plain.cause().is_null());
+  EXPECT_TRUE(plain.reported_cause().is_null());
   EXPECT_EQ(Error(SessionError{}, "text", nullptr).metadata(), Json::object());
   const Error full(SessionError{}, "text", {{"a", 1}}, "why");
   EXPECT_EQ(full.metadata(), Json({{"a", 1}}));
-  EXPECT_EQ(full.cause(), "why");
+  EXPECT_EQ(full.reported_cause(), "why");
 }
 
 TEST(ErrorTest, KindReasonAndDetailAgree) {

@@ -47,6 +47,23 @@ void Handler::operator()(const Json& arguments, const ToolContext& context, Tool
   call_->run(arguments, context, std::move(done));
 }
 
-bool ToolCompletion::operator()(ToolOutcome outcome) const { return sink_->complete(std::move(outcome)); }
+namespace {
+
+class FunctionSink : public ToolCompletion::Sink {
+ public:
+  explicit FunctionSink(std::function<bool(ToolOutcome)> function) : function_(std::move(function)) {}
+  bool complete(ToolOutcome outcome) override { return function_(std::move(outcome)); }
+
+ private:
+  const std::function<bool(ToolOutcome)> function_;
+};
+
+}  // namespace
+
+ToolCompletion::ToolCompletion(std::function<bool(ToolOutcome)> function)
+    : sink_(std::make_shared<FunctionSink>(std::move(function))) {}
+
+// A moved-from completion answers nothing.
+bool ToolCompletion::operator()(ToolOutcome outcome) const { return sink_ && sink_->complete(std::move(outcome)); }
 
 }  // namespace allm

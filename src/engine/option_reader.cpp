@@ -256,6 +256,12 @@ ToolErrorDecision ToolErrorDecision::continue_with(Json value) {
   return decision;
 }
 
+ToolErrorDecision ToolErrorDecision::tell_model() {
+  ToolErrorDecision decision;
+  decision.kind_ = Kind::tell_model;
+  return decision;
+}
+
 ToolErrorDecision ToolErrorDecision::halt() {
   ToolErrorDecision decision;
   decision.kind_ = Kind::halt;

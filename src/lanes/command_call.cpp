@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "data/read_file.hpp"
+#include "data/tool_errors.hpp"
 #include "data/utf8_repair.hpp"
 #include "lanes/command_line.hpp"
 #include "lanes/outcome_json.hpp"
@@ -171,8 +172,7 @@ void CommandCall::job_ended(const JobEnd& end) noexcept {
 
 ToolOutcome CommandCall::outcome_of(const JobEnd& end) {
   const auto failed = [this](ToolError::Reason reason, std::string message, Json metadata = Json::object()) {
-    return ToolFailure{Error(ToolError{.reason = reason, .tool_name = tool_name, .tool_call_id = tool_call_id},
-                             std::move(message), std::move(metadata))};
+    return ToolFailure{tool_error(tool_name, tool_call_id, reason, std::move(message), std::move(metadata))};
   };
   if (is_too_long_) {
     return failed(ToolError::Reason::handler_exit,

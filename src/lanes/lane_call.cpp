@@ -1,5 +1,7 @@
 #include "lanes/lane_call.hpp"
 
+#include "data/tool_errors.hpp"
+
 namespace allm {
 
 LaneCall::LaneCall(std::shared_ptr<Loop> loop, const ToolContext& context, ToolCompletion done,
@@ -8,17 +10,16 @@ LaneCall::LaneCall(std::shared_ptr<Loop> loop, const ToolContext& context, ToolC
       tool_name(context.tool_call().name),
       tool_call_id(context.tool_call().id),
       stop_token(context.stop_token()),
-      context_(context),
-      done_(std::move(done)),
+      caller_(Caller{context, std::move(done)}),
       loop_(std::move(loop)) {}
 
 void LaneCall::progress(Json report) {
-  std::optional<ToolCompletion> kept;  // and with it what the context shows
+  std::optional<ToolContext> context;
   {
     const std::lock_guard lock(mutex_);
-    kept = done_;
+    if (caller_) context = caller_->context;
   }
-  if (kept) context_.report_progress(std::move(report));
+  if (context) context->report_progress(std::move(report));
 }
 
 void LaneCall::await(bool waiter_drives) {
@@ -32,27 +33,26 @@ void LaneCall::await(bool waiter_drives) {
 }
 
 bool LaneCall::answer(ToolOutcome outcome) {
-  std::optional<ToolCompletion> done;
+  std::optional<Caller> caller;
   {
     const std::lock_guard lock(mutex_);
     over_ = true;
-    std::swap(done, done_);
+    std::swap(caller, caller_);
     awaited_.reset();
   }
-  return done && (*done)(std::move(outcome));
+  return caller && caller->done(std::move(outcome));
 }
 
 void LaneCall::abandon() {
-  std::optional<ToolCompletion> done;
+  std::optional<Caller> caller;
   const std::lock_guard lock(mutex_);
   over_ = true;
-  std::swap(done, done_);
+  std::swap(caller, caller_);
   awaited_.reset();
 }
 
 void LaneCall::fail(ToolError::Reason reason, std::string message, Json metadata) {
-  answer(ToolFailure{Error(ToolError{.reason = reason, .tool_name = tool_name, .tool_call_id = tool_call_id},
-                           std::move(message), std::move(metadata))});
+  answer(ToolFailure{tool_error(tool_name, tool_call_id, reason, std::move(message), std::move(metadata))});
 }
 
 ToolOutcome LaneCall::end_failure(const char* what, const JobEnd& end) const {
@@ -63,8 +63,7 @@ ToolOutcome LaneCall::end_failure(const char* what, const JobEnd& end) const {
   std::string message = std::string("the ") + what + " of tool '" + tool_name + "' " + describe(end);
   if (!end.error_output.empty()) message += "; the end of its error output:\n" + end.error_output;
   return ToolFailure{
-      Error(ToolError{.reason = ToolError::Reason::handler_exit, .tool_name = tool_name, .tool_call_id = tool_call_id},
-            std::move(message), std::move(metadata))};
+      tool_error(tool_name, tool_call_id, ToolError::Reason::handler_exit, std::move(message), std::move(metadata))};
 }
 
 }  // namespace allm

@@ -12,25 +12,19 @@
 
 #include "process/job.hpp"
 #include "runtime/loop.hpp"
+#include "tools/outside_call.hpp"
 
 namespace allm {
 
 // Answers its call once. Safe from any thread.
-class LaneCall {
+class LaneCall : public OutsideCall {
  public:
   LaneCall(std::shared_ptr<Loop> loop, const ToolContext& context, ToolCompletion done, const ToolLimits& tool_limits);
   LaneCall(const LaneCall&) = delete;
   LaneCall& operator=(const LaneCall&) = delete;
-  virtual ~LaneCall() = default;
 
-  // Has it run, if that takes no time; whether it does. If not, start() has to.
-  virtual bool start_now() = 0;
-  // Has it run. May block while a process is started. What goes wrong is the answer.
-  virtual void start() = 0;
-  // A consumer waits for the answer; `waiter_drives` tells whether its thread drives the loop meanwhile.
-  void await(bool waiter_drives);
-  // Nobody wants its answer.
-  void abandon();
+  void await(bool waiter_drives) override;
+  void abandon() override;
   // Whether this was the answer.
   bool answer(ToolOutcome outcome);
   void progress(Json report);
@@ -45,8 +39,12 @@ class LaneCall {
   const std::stop_token stop_token;
 
  private:
-  const ToolContext context_;           // valid until it is over
-  std::optional<ToolCompletion> done_;  // until it is over: it keeps the call alive, and that this one
+  struct Caller {
+    ToolContext context;
+    ToolCompletion done;
+  };
+  // Deliberate reference cycle with the runner's call, which owns this one; broken by answer() and abandon().
+  std::optional<Caller> caller_;
   const std::shared_ptr<Loop> loop_;
   std::mutex mutex_;
   bool over_ = false;

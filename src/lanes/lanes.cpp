@@ -4,8 +4,25 @@
 
 #include "lanes/command_call.hpp"
 #include "lanes/worker_wire.hpp"
+#include "runtime/runtime_impl.hpp"
 
 namespace allm {
+namespace {
+
+class LaneCalls : public OutsideCalls {
+ public:
+  std::shared_ptr<OutsideCall> prepare(Runtime& runtime, const Tool& tool, const Json& arguments,
+                                       const ToolContext& context, ToolCompletion done) const override {
+    return RuntimeAccess::impl(runtime).service<Lanes>()->prepare(tool, arguments, context, std::move(done));
+  }
+};
+
+}  // namespace
+
+const OutsideCalls& lane_calls() {
+  static const LaneCalls calls;
+  return calls;
+}
 
 Lanes::Lanes(std::shared_ptr<Loop> loop, const RuntimeOptions& options)
     : loop_(std::move(loop)),

@@ -13,8 +13,8 @@
 
 namespace allm {
 
-// Whether the tool runs in another process.
-inline bool leaves_process(const Tool& tool) { return tool.command.has_value() || tool.lane == Lane::worker; }
+// The way of the runner to the lanes below, through the runtime of each call.
+const OutsideCalls& lane_calls();
 
 // A service of the runtime. Safe from any thread.
 class Lanes {
@@ -24,7 +24,7 @@ class Lanes {
   Lanes& operator=(const Lanes&) = delete;
   ~Lanes();
 
-  // A call of a tool for which leaves_process() holds, ready to be started. Null if it was answered at once.
+  // A call of a tool for which runs_outside() holds, ready to be started. Null if it was answered at once.
   std::shared_ptr<LaneCall> prepare(const Tool& tool, const Json& arguments, const ToolContext& context,
                                     ToolCompletion done);
   // Runs a handler that the program registered under a name, with data for it; see register_worker_entry. May block

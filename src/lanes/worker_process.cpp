@@ -19,12 +19,13 @@
 #include <unistd.h>
 #include <utility>
 
+#include "data/tool_errors.hpp"
 #include "lanes/outcome_json.hpp"
 #include "lanes/worker_wire.hpp"
 #include "process/frames.hpp"
 #include "runtime/parker.hpp"
-#include "tools/call.hpp"
 #include "tools/guarded.hpp"
+#include "tools/tool_context_state.hpp"
 
 namespace allm {
 namespace {
@@ -87,10 +88,10 @@ class Line {
 };
 
 // What a handler sees of its call here.
-class CallContext : public ToolContext::Impl {
+class CallContext : public ToolContext::State {
  public:
   CallContext(std::shared_ptr<const Run> run_settings, ToolCall tool_call, Line& line)
-      : Impl(std::move(run_settings), std::move(tool_call)), line_(line) {}
+      : State(std::move(run_settings), std::move(tool_call)), line_(line) {}
   void report_progress(Json progress) const override {
     const auto text = write_json({{"progress", std::move(progress)}});
     // Nothing may follow the answer: it would be taken for the next call's.
@@ -137,6 +138,10 @@ class Answer : public ToolCompletion::Sink {
   const std::shared_ptr<Slot> slot_;
 };
 
+ToolFailure failed(const ToolCall& call, ToolError::Reason reason, std::string message) {
+  return {tool_error(call, reason, std::move(message))};
+}
+
 class WorkerProcess {
  public:
   WorkerProcess(int line, const std::vector<Tool>& tools, const WorkerOptions& options)
@@ -156,10 +161,6 @@ class WorkerProcess {
   }
 
  private:
-  ToolFailure error(const ToolCall& call, ToolError::Reason reason, std::string message) const {
-    return {Error(ToolError{.reason = reason, .tool_name = call.name, .tool_call_id = call.id}, std::move(message))};
-  }
-
   // SIGTERM asks the handler to stop, as the deadline does in a thread.
   void wait_for_stop() {
     sigset_t signals;
@@ -209,23 +210,18 @@ class WorkerProcess {
     Result<std::string> text = write_outcome(outcome);
     if (!text) text = write_outcome(unwritable(request.call, outcome, text.error()));
     if (text->size() > request.max_output) {
-      text = write_outcome(error(request.call, ToolError::Reason::invalid_return,
-                                 "the handler of tool '" + request.call.name + "' answered with " +
-                                     std::to_string(text->size()) + " bytes; its limit is " +
-                                     std::to_string(request.max_output)));
+      text = write_outcome(failed(request.call, ToolError::Reason::invalid_return,
+                                  "the handler of tool '" + request.call.name + "' answered with " +
+                                      std::to_string(text->size()) + " bytes; its limit is " +
+                                      std::to_string(request.max_output)));
     }
     return *std::move(text);
   }
 
   // As the runner would have said it, had the outcome reached it.
   ToolFailure unwritable(const ToolCall& call, const ToolOutcome& outcome, const Error& problem) const {
-    if (std::holds_alternative<AskUser>(outcome)) {
-      return error(call, ToolError::Reason::invalid_return,
-                   "the handler of tool '" + call.name +
-                       "' asked a question that is no UTF-8 text or whose options are no object that JSON can carry");
-    }
-    return error(call, ToolError::Reason::encoding_failed,
-                 "the result of tool '" + call.name + "' cannot be written: " + problem.message());
+    if (std::holds_alternative<AskUser>(outcome)) return {invalid_question_error(call)};
+    return {unwritable_result_error(call, problem.message())};
   }
 
   ToolOutcome outcome_of(const WorkerRequest& request) {
@@ -235,25 +231,24 @@ class WorkerProcess {
     run->request_id = request.request_id;
     run->trace = request.trace;
     run->context = std::make_shared<const Json>(request.context);
-    const auto impl = std::make_shared<CallContext>(std::move(run), request.call, line_);
-    impl->deadline = request.deadline;
+    const auto state = std::make_shared<CallContext>(std::move(run), request.call, line_);
+    state->deadline = request.deadline;
     {
       const std::lock_guard lock(mutex_);
-      context_ = impl;
-      if (stopped_) impl->stop.request_stop();
+      context_ = state;
+      if (stopped_) state->stop.request_stop();
     }
     limit_cpu_time(request.cpu_time);
     auto slot = std::make_shared<Answer::Slot>();
     {
       const ToolCompletion done(std::make_shared<Answer>(slot));
-      run_guarded(request.call, done, [&] { call_handler(request, ToolContext(impl.get()), done); });
+      run_guarded(request.call, done, [&] { call_handler(request, ToolContext(state), done); });
     }
     std::unique_lock lock(slot->mutex);
     slot->there.wait(lock, [&] { return slot->outcome || slot->lost; });
-    impl->end();
+    state->end();
     if (slot->outcome) return *std::move(slot->outcome);
-    return error(request.call, ToolError::Reason::invalid_return,
-                 "the handler of tool '" + request.call.name + "' ended without an answer");
+    return ToolFailure{no_answer_error(request.call)};
   }
 
   void call_handler(const WorkerRequest& request, const ToolContext& context, const ToolCompletion& done) {
@@ -264,9 +259,9 @@ class WorkerProcess {
       const auto tool = std::ranges::find(tools_, request.call.name, &Tool::name);
       if (tool != tools_.end() && tool->handler) return tool->handler(request.arguments, context, done);
     }
-    done(error(request.call, ToolError::Reason::not_found,
-               "tool '" + request.call.name +
-                   "' has no handler in the worker: give it to run_as_worker_if_asked under this name"));
+    done(failed(request.call, ToolError::Reason::not_found,
+                "tool '" + request.call.name +
+                    "' has no handler in the worker: give it to run_as_worker_if_asked under this name"));
   }
 
   Line line_;

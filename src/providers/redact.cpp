@@ -153,8 +153,9 @@ Error without_key(const Error& error, std::string_view key) {
   const bool in_id = adapter != nullptr && adapter->request_id && cleaned(*adapter->request_id) != *adapter->request_id;
   std::string message = cleaned(error.message());
   Json metadata = cleaned_json(error.metadata());
-  Json cause = cleaned_json(error.cause());
-  if (!in_id && message == error.message() && metadata == error.metadata() && cause == error.cause()) return error;
+  Json cause = cleaned_json(error.reported_cause());
+  if (!in_id && message == error.message() && metadata == error.metadata() && cause == error.reported_cause())
+    return error;
   return std::visit(
       [&](auto detail) {
         if constexpr (std::is_same_v<decltype(detail), AdapterError>) {

@@ -67,7 +67,7 @@ TEST(WithoutKey, LeavesNoPartOfMoreThanFourCharacters) {
   const Error error = cleaned("mykey-: Qx7vJ2mNbR, or x4tLw9x, or ****E5y");
   EXPECT_EQ(error.message(), "mykey-: [REDACTED], or x[REDACTED]x, or ****E5y");
   EXPECT_EQ(error.metadata(), Json({{"a", error.message()}}));
-  EXPECT_EQ(error.cause(), error.message());
+  EXPECT_EQ(error.reported_cause(), error.message());
   EXPECT_EQ(error.get_if<AdapterError>()->request_id, std::nullopt);
   EXPECT_EQ(cleaned(key).message(), "[REDACTED]");
 

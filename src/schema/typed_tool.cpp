@@ -1,11 +1,11 @@
 #include "allm/typed_tool.hpp"
 
+#include "data/tool_errors.hpp"
+
 namespace allm::detail {
 
 ToolOutcome argument_failure(const Error& error, const ToolCall& call) {
-  return ToolFailure{
-      Error(ToolError{.reason = ToolError::Reason::invalid_arguments, .tool_name = call.name, .tool_call_id = call.id},
-            "invalid arguments for tool '" + call.name + "': " + error.message(), error.metadata())};
+  return ToolFailure{invalid_arguments_error(call, error.message(), error.metadata())};
 }
 
 }  // namespace allm::detail

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "data/tool_errors.hpp"
 #include "engine/observed_source.hpp"
 #include "session/projection.hpp"
 
@@ -179,10 +180,9 @@ Result<Session> submit_tool_results(Session session, std::span<const SubmittedRe
     }
     Result<std::string> content = writer.encode(submitted.result);
     if (!content) {
-      return std::unexpected(Error(
-          ToolError{
-              .reason = ToolError::Reason::encoding_failed, .tool_name = pending->name, .tool_call_id = pending->id},
-          "the result of call '" + pending->id + "' cannot be written: " + content.error().message()));
+      return std::unexpected(
+          tool_error(*pending, ToolError::Reason::encoding_failed,
+                     "the result of call '" + pending->id + "' cannot be written: " + content.error().message()));
     }
     session.thread.messages.push_back(tool_result(submitted.tool_call_id, *std::move(content)));
     session.pending_tool_calls.erase(pending);

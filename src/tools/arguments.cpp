@@ -4,14 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include "data/tool_errors.hpp"
+
 namespace allm {
 namespace {
-
-Error invalid_arguments(const ToolCall& call, const std::string& problem, Json metadata = Json::object()) {
-  return Error(
-      ToolError{.reason = ToolError::Reason::invalid_arguments, .tool_name = call.name, .tool_call_id = call.id},
-      "invalid arguments for tool '" + call.name + "': " + problem, std::move(metadata));
-}
 
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
 
@@ -23,19 +19,20 @@ Result<Json> call_arguments(const ToolCall& call) {
     // The value says nothing and the text does: the text was never parsed, or could not be.
     Result<Json> parsed = parse_json(*call.raw_arguments);
     if (!parsed) {
-      return std::unexpected(invalid_arguments(call, "they are not valid JSON (" + parsed.error().message() + ")"));
+      return std::unexpected(
+          invalid_arguments_error(call, "they are not valid JSON (" + parsed.error().message() + ")"));
     }
     if (parsed->is_object()) return parsed;
     if (!parsed->is_null()) {
       return std::unexpected(
-          invalid_arguments(call, std::string("they must be a JSON object, got ") + parsed->type_name()));
+          invalid_arguments_error(call, std::string("they must be a JSON object, got ") + parsed->type_name()));
     }
     return Json::object();
   }
   if (call.arguments.is_object() || call.arguments.is_null()) return Json::object();
   if (call.arguments.is_string() && is_blank(call.arguments.get_ref<const std::string&>())) return Json::object();
   return std::unexpected(
-      invalid_arguments(call, std::string("they must be a JSON object, got ") + call.arguments.type_name()));
+      invalid_arguments_error(call, std::string("they must be a JSON object, got ") + call.arguments.type_name()));
 }
 
 Status check_arguments(const ToolSet& tools, const Tool& tool, const ToolCall& call, const Json& arguments) {
@@ -43,7 +40,7 @@ Status check_arguments(const ToolSet& tools, const Tool& tool, const ToolCall& c
   if (schema == nullptr) return {};
   if (!*schema) {
     return std::unexpected(
-        invalid_arguments(call, "the tool's schema cannot check them: " + schema->error().message()));
+        invalid_arguments_error(call, "the tool's schema cannot check them: " + schema->error().message()));
   }
   const std::vector<SchemaError> errors = (*schema)->validate(arguments);
   if (errors.empty()) return {};
@@ -54,7 +51,7 @@ Status check_arguments(const ToolSet& tools, const Tool& tool, const ToolCall& c
     problem += error.message;
     details.push_back({{"path", to_string(error.instance_path)}, {"rule", error.keyword}, {"message", error.message}});
   }
-  return std::unexpected(invalid_arguments(call, problem, {{"errors", std::move(details)}}));
+  return std::unexpected(invalid_arguments_error(call, problem, {{"errors", std::move(details)}}));
 }
 
 }  // namespace allm

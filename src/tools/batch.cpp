@@ -8,9 +8,9 @@
 
 #include "allm/tool_help.hpp"
 
+#include "data/tool_errors.hpp"
 #include "data/utf8.hpp"
 #include "engine/engine_impl.hpp"
-#include "lanes/lanes.hpp"
 #include "runtime/parker.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "tools/arguments.hpp"
@@ -47,8 +47,10 @@ std::string failure_content(const Run& run, const ToolFailure& failure) {
   }
 }
 
-ToolBatchSource::ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls)
+ToolBatchSource::ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls,
+                                 const OutsideCalls& outside)
     : run_(std::move(run)),
+      outside_(outside),
       calls_(std::move(calls)),
       ask_gate_(static_cast<bool>(run_->approve)),
       slots_(calls_.size()),
@@ -56,8 +58,8 @@ ToolBatchSource::ToolBatchSource(std::shared_ptr<const Run> run, std::vector<Too
       limit_(concurrency(*run_, calls_.size())) {}
 
 ToolBatchSource::ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls,
-                                 std::vector<Approval> decisions, SpanId span)
-    : ToolBatchSource(std::move(run), std::move(calls)) {
+                                 const OutsideCalls& outside, std::vector<Approval> decisions, SpanId span)
+    : ToolBatchSource(std::move(run), std::move(calls), outside) {
   span_ = span;
   ask_gate_ = false;
   take_decisions(std::move(decisions));
@@ -128,16 +130,14 @@ void ToolBatchSource::heed_cancellation() {
     if (!slots_[i].pending || !slots_[i].pending->abandon()) continue;
     slots_[i].pending.reset();
     --running_;
-    refuse(i, ToolFailure{tool_error(i, ToolError::Reason::cancelled,
+    refuse(i, ToolFailure{tool_error(calls_[i], ToolError::Reason::cancelled,
                                      "tool '" + calls_[i].name + "' was stopped: the run was cancelled")});
   }
 }
 
 std::optional<ToolFailure> ToolBatchSource::refused(std::size_t index) const {
   const ToolCall& call = calls_[index];
-  const auto not_run = [&](const char* why) {
-    return ToolFailure{tool_error(index, ToolError::Reason::not_run, "tool '" + call.name + "' was not run: " + why)};
-  };
+  const auto not_run = [&call](const char* why) { return ToolFailure{not_run_error(call, why)}; };
   if (!decisions_.empty()) {
     const Approval& decision = decisions_[index];
     if (decision.kind() == Approval::Kind::suspend) return not_run("it waits for approval");
@@ -151,11 +151,10 @@ std::optional<ToolFailure> ToolBatchSource::refused(std::size_t index) const {
 std::optional<ToolOutcome> ToolBatchSource::answer_at_once(const ToolCall& call, const Tool*& tool,
                                                            Json& arguments) const {
   const auto failed = [&call](ToolError::Reason reason, std::string message) {
-    return ToolFailure{
-        Error(ToolError{.reason = reason, .tool_name = call.name, .tool_call_id = call.id}, std::move(message))};
+    return ToolFailure{tool_error(call, reason, std::move(message))};
   };
   tool = run_->tools->find(call.name);
-  const bool asks_help = tool == nullptr && call.name == kToolHelpName && has_compact_tools(run_->tools->tools());
+  const bool asks_help = calls_tool_help(call, *run_->tools);
   if (tool == nullptr && !asks_help) {
     return failed(ToolError::Reason::unknown_tool, unknown_tool_message(call.name, *run_->tools));
   }
@@ -169,10 +168,8 @@ std::optional<ToolOutcome> ToolBatchSource::answer_at_once(const ToolCall& call,
   if (tool->validate_arguments && EngineAccess::impl(run_->engine).options.validate_arguments) {
     if (Status fits = check_arguments(*run_->tools, *tool, call, arguments); !fits) return ToolFailure{fits.error()};
   }
-  if (!tool->handler && !run_->executor && !leaves_process(*tool)) {
-    return failed(ToolError::Reason::not_found, "tool '" + call.name + "' has no handler");
-  }
-  if (!leaves_process(*tool) && RuntimeAccess::impl(*run_->engine.runtime()).pool->full()) {
+  if (!tool->handler && !run_->executor && !runs_outside(*tool)) return ToolFailure{no_handler_error(call)};
+  if (!runs_outside(*tool) && RuntimeAccess::impl(*run_->engine.runtime()).pool->full()) {
     return failed(ToolError::Reason::overloaded, "tool '" + call.name + "' was not run: " +
                                                      std::to_string(run_->engine.runtime()->options().max_set_aside) +
                                                      " earlier calls are past their deadlines and still running");
@@ -188,9 +185,8 @@ void ToolBatchSource::start(std::size_t index) {
   std::optional<ToolOutcome> answer;
   if (!refusal) answer = answer_at_once(call, tool, arguments);
   if (!refusal && !answer && run_->ledger && !run_->ledger->take_tool_call()) {
-    refusal = ToolFailure{tool_error(index, ToolError::Reason::not_run,
-                                     "tool '" + call.name + "' was not run: the run's limit of " +
-                                         std::to_string(*run_->limits.max_tool_calls) + " tool calls is reached")};
+    refusal = ToolFailure{not_run_error(
+        call, "the run's limit of " + std::to_string(*run_->limits.max_tool_calls) + " tool calls is reached")};
   }
   ready_.emplace_back(
       ToolExecutionStarted{.id = call.id,
@@ -199,7 +195,7 @@ void ToolBatchSource::start(std::size_t index) {
                            .rewritten = is_rewritten(index)});
   if (refusal) return refuse(index, *refusal);
   if (answer) return finish(index, *std::move(answer));
-  auto pending = std::make_shared<PendingCall>(run_, *tool, call, std::move(arguments), inbox_, index, span_);
+  auto pending = std::make_shared<PendingCall>(run_, *tool, call, std::move(arguments), inbox_, index, outside_, span_);
   const std::chrono::milliseconds least(1);
   pending->dispatch(std::max(least, std::min(tool->timeout.value_or(run_->tool_timeout), run_->time_left())));
   slots_[index].pending = std::move(pending);
@@ -216,10 +212,7 @@ void ToolBatchSource::finish(std::size_t index, ToolOutcome outcome) {
   const ToolCall& call = calls_[index];
   if (auto* question = std::get_if<AskUser>(&outcome)) {
     if (!is_utf8(question->question) || !question->options.is_object() || !write_json(question->options)) {
-      return finish_failure(index, ToolFailure{tool_error(index, ToolError::Reason::invalid_return,
-                                                          "the handler of tool '" + call.name +
-                                                              "' asked a question that is no UTF-8 text or whose "
-                                                              "options are no object that JSON can carry")});
+      return finish_failure(index, ToolFailure{invalid_question_error(call)});
     }
     AskUserRequested request{call.id, call.name, question->question, question->options};
     note_halt(index, halt_metadata(request));
@@ -232,7 +225,7 @@ void ToolBatchSource::finish(std::size_t index, ToolOutcome outcome) {
   if (halt.reason.empty() || !is_utf8(halt.reason) || is_reserved_halt_reason(halt.reason)) {
     const Json reason = is_utf8(halt.reason) ? Json(halt.reason) : Json(nullptr);
     return finish_failure(
-        index, ToolFailure{tool_error(index, ToolError::Reason::invalid_return,
+        index, ToolFailure{tool_error(call, ToolError::Reason::invalid_return,
                                       "the handler of tool '" + call.name + "' halted with the reserved reason '" +
                                           (reason.is_null() ? "" : halt.reason) + "'; use a reason of your own",
                                       {{"reserved_halt_atom", reason}})});
@@ -254,21 +247,24 @@ void ToolBatchSource::finish_failure(std::size_t index, const ToolFailure& failu
   try {
     decision = std::get<ToolErrorFunction>(run_->on_tool_error)(calls_[index], failure);
   } catch (const std::exception& exception) {
-    const Error error = tool_error(index, ToolError::Reason::invalid_return,
+    const Error error = tool_error(calls_[index], ToolError::Reason::invalid_return,
                                    std::string("the on_tool_error function threw: ") + exception.what());
     return fail(index, ToolFailure{error}, true, error);
   } catch (...) {
-    const Error error = tool_error(index, ToolError::Reason::invalid_return,
+    const Error error = tool_error(calls_[index], ToolError::Reason::invalid_return,
                                    "the on_tool_error function threw something that is no std::exception");
     return fail(index, ToolFailure{error}, true, error);
   }
   switch (decision.kind()) {
     case ToolErrorDecision::Kind::halt:
       return fail(index, failure, true);
+    case ToolErrorDecision::Kind::tell_model:
+      return fail(index, failure, false);
     case ToolErrorDecision::Kind::none:
       return fail(index,
-                  ToolFailure{tool_error(index, ToolError::Reason::invalid_return,
-                                         "the on_tool_error function made no decision; return continue_with or halt")},
+                  ToolFailure{tool_error(
+                      calls_[index], ToolError::Reason::invalid_return,
+                      "the on_tool_error function made no decision; return continue_with, tell_model or halt")},
                   true);
     case ToolErrorDecision::Kind::continue_with: {
       Result<std::string> content = encode(index, decision.value());
@@ -328,13 +324,6 @@ void ToolBatchSource::note_halt(std::size_t index, Json metadata) {
   halt_index_ = index;
 }
 
-Error ToolBatchSource::tool_error(std::size_t index, ToolError::Reason reason, std::string message,
-                                  Json metadata) const {
-  const ToolCall& call = calls_[index];
-  return Error(ToolError{.reason = reason, .tool_name = call.name, .tool_call_id = call.id}, std::move(message),
-               std::move(metadata));
-}
-
 Result<std::string> ToolBatchSource::encode(std::size_t index, const Json& value) const {
   std::string problem;
   try {
@@ -346,19 +335,14 @@ Result<std::string> ToolBatchSource::encode(std::size_t index, const Json& value
   } catch (...) {
     problem = "the encoder threw something that is no std::exception";
   }
-  return std::unexpected(encoding_failed(index, problem));
+  return std::unexpected(unwritable_result_error(calls_[index], problem));
 }
 
 Result<Content> ToolBatchSource::encode(std::size_t index, const ToolOk& outcome) const {
   if (outcome.parts.empty()) return encode(index, outcome.value);
   Result<Content> content = content_of_parts(outcome.parts);
-  if (!content) return std::unexpected(encoding_failed(index, content.error().message()));
+  if (!content) return std::unexpected(unwritable_result_error(calls_[index], content.error().message()));
   return content;
-}
-
-Error ToolBatchSource::encoding_failed(std::size_t index, const std::string& problem) const {
-  return tool_error(index, ToolError::Reason::encoding_failed,
-                    "the result of tool '" + calls_[index].name + "' cannot be written: " + problem);
 }
 
 std::vector<Message> ToolBatchSource::take_messages() {

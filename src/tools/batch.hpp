@@ -23,11 +23,12 @@ std::string failure_content(const Run& run, const ToolFailure& failure);
 class ToolBatchSource : public EventSource {
  public:
   // Asks the run's gate about the calls, if it has one, before anything else; suspended calls are not run.
-  ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls);
+  // `outside` makes the calls that run in other processes; it must outlive the source.
+  ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls, const OutsideCalls& outside);
   // Of calls that were decided on; no decisions at all allow every call.
   // `span`: what the calls are a part of, if it is not the run's own parent.
-  ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls, std::vector<Approval> decisions,
-                  SpanId span = {});
+  ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls, const OutsideCalls& outside,
+                  std::vector<Approval> decisions, SpanId span = {});
   ~ToolBatchSource() override;
 
   Poll poll(const Waker& waker) override;
@@ -61,13 +62,11 @@ class ToolBatchSource : public EventSource {
   void refuse(std::size_t index, const ToolFailure& failure);
   void answer(std::size_t index, Content content);
   void note_halt(std::size_t index, Json metadata);
-  Error tool_error(std::size_t index, ToolError::Reason reason, std::string message,
-                   Json metadata = Json::object()) const;
   Result<std::string> encode(std::size_t index, const Json& value) const;
   Result<Content> encode(std::size_t index, const ToolOk& outcome) const;
-  Error encoding_failed(std::size_t index, const std::string& problem) const;
 
   std::shared_ptr<const Run> run_;
+  const OutsideCalls& outside_;
   std::vector<ToolCall> calls_;  // with the arguments that the gate gave, where it gave some
   std::vector<Approval> decisions_;
   SpanId span_;

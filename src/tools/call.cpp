@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "lanes/lanes.hpp"
+#include "data/tool_errors.hpp"
 #include "runtime/deadline.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "tools/guarded.hpp"
@@ -18,10 +18,7 @@ class CompletionSink : public ToolCompletion::Sink {
   CompletionSink& operator=(const CompletionSink&) = delete;
   ~CompletionSink() override {
     if (answered_.load(std::memory_order_relaxed) || call_->over()) return;
-    call_->complete(ToolFailure{Error(
-        ToolError{
-            .reason = ToolError::Reason::invalid_return, .tool_name = call_->call.name, .tool_call_id = call_->call.id},
-        "the handler of tool '" + call_->call.name + "' ended without an answer")});
+    call_->complete(ToolFailure{no_answer_error(call_->call)});
   }
   bool complete(ToolOutcome outcome) override {
     answered_.store(true, std::memory_order_relaxed);
@@ -45,21 +42,6 @@ class StopRequest : public Pool::Task {
 };
 
 }  // namespace
-
-const Json& ToolContext::context() const { return *impl_->run->context; }
-const std::optional<std::string>& ToolContext::session_id() const { return impl_->run->options.session_id; }
-const std::string& ToolContext::request_id() const { return impl_->run->request_id; }
-const ToolCall& ToolContext::tool_call() const { return impl_->call; }
-const Engine& ToolContext::engine() const { return impl_->run->engine; }
-std::optional<std::string> ToolContext::traceparent() const {
-  TraceParent parent = impl_->run->trace;
-  if (impl_->span.id.is_set()) parent.span_id = impl_->span.id;
-  if (!parent.span_id.is_set()) return std::nullopt;
-  return to_string(parent);
-}
-std::stop_token ToolContext::stop_token() const { return impl_->stop.get_token(); }
-std::chrono::steady_clock::time_point ToolContext::deadline() const { return impl_->deadline; }
-void ToolContext::report_progress(Json progress) const { impl_->report_progress(std::move(progress)); }
 
 void BatchInbox::settled(std::size_t index) {
   Waker waker;
@@ -94,44 +76,42 @@ bool BatchInbox::take(std::vector<std::size_t>& settled, std::vector<Progress>& 
 }
 
 PendingCall::PendingCall(std::shared_ptr<const Run> run_settings, const Tool& tool, ToolCall tool_call, Json arguments,
-                         std::shared_ptr<BatchInbox> inbox, std::size_t index, SpanId parent)
-    : Impl(std::move(run_settings), std::move(tool_call)),
+                         std::shared_ptr<BatchInbox> inbox, std::size_t index, const OutsideCalls& outside,
+                         SpanId parent)
+    : State(std::move(run_settings), std::move(tool_call)),
       tool_(tool),
       arguments_(std::move(arguments)),
       inbox_(std::move(inbox)),
       index_(index),
-      loop_(RuntimeAccess::impl(*Impl::run->engine.runtime()).loop),
-      pool_(RuntimeAccess::impl(*Impl::run->engine.runtime()).pool) {
-  span = new_span(*Impl::run, parent);
+      loop_(RuntimeAccess::impl(*State::run->engine.runtime()).loop),
+      pool_(RuntimeAccess::impl(*State::run->engine.runtime()).pool),
+      outside_(outside) {
+  span = new_span(*State::run, parent);
 }
 
 void PendingCall::dispatch(std::chrono::milliseconds timeout) {
   started_ = std::chrono::steady_clock::now();
   deadline = deadline_after(timeout, started_);
-  report(*Impl::run, SpanKind::tool, SpanPhase::start, span, {.tool = &tool_, .tool_call = &call});
+  report(*State::run, SpanKind::tool, SpanPhase::start, span, {.tool = &tool_, .tool_call = &call});
   loop_->arm(shared_from_this(), deadline);
-  if (leaves_process(tool_) && !Impl::run->executor) {
-    lane_call_ = prepare_lane_call();
-    if (!lane_call_ || lane_call_->start_now()) return;
+  if (runs_outside(tool_) && !State::run->executor) {
+    outside_call_ = prepare_outside_call();
+    if (!outside_call_ || outside_call_->start_now()) return;
   }
   pool_->submit(shared_from_this());
 }
 
-std::shared_ptr<LaneCall> PendingCall::prepare_lane_call() {
+std::shared_ptr<OutsideCall> PendingCall::prepare_outside_call() {
   ToolCompletion done(std::make_shared<CompletionSink>(shared_from_this()));
-  const std::shared_ptr<Lanes> lanes = RuntimeAccess::impl(*Impl::run->engine.runtime()).service<Lanes>();
-  return lanes->prepare(tool_, arguments_, ToolContext(this), std::move(done));
+  return outside_.prepare(*State::run->engine.runtime(), tool_, arguments_, ToolContext(shared_from_this()),
+                          std::move(done));
 }
 
 void PendingCall::await(bool waiter_drives) {
-  if (lane_call_) lane_call_->await(waiter_drives);
+  if (outside_call_) outside_call_->await(waiter_drives);
 }
 
 void PendingCall::disarm() { loop_->cancel(*this); }
-
-ToolError PendingCall::error(ToolError::Reason reason) const {
-  return {.reason = reason, .tool_name = call.name, .tool_call_id = call.id};
-}
 
 bool PendingCall::claim() { return !settled_.exchange(true); }
 
@@ -142,11 +122,11 @@ void PendingCall::settle(ToolOutcome outcome) {
 
 bool PendingCall::complete(ToolOutcome outcome) {
   if (!claim()) {
-    report(*Impl::run, SpanKind::tool, SpanPhase::late, span,
+    report(*State::run, SpanKind::tool, SpanPhase::late, span,
            {.tool = &tool_, .tool_call = &call, .outcome = &outcome});
     return false;
   }
-  if (Impl::run->telemetry != nullptr) {
+  if (State::run->telemetry != nullptr) {
     report_end(SpanPhase::stop, {.duration = std::chrono::steady_clock::now() - started_, .outcome = &outcome});
   }
   settle(std::move(outcome));
@@ -154,10 +134,10 @@ bool PendingCall::complete(ToolOutcome outcome) {
 }
 
 void PendingCall::report_end(SpanPhase phase, TelemetryEvent event) {
-  if (Impl::run->telemetry == nullptr) return;
+  if (State::run->telemetry == nullptr) return;
   event.tool = &tool_;
   event.tool_call = &call;
-  report(*Impl::run, SpanKind::tool, phase, span, event);
+  report(*State::run, SpanKind::tool, phase, span, event);
   end_reported_.store(true);
   end_reported_.notify_all();
 }
@@ -167,19 +147,19 @@ void PendingCall::run() noexcept {
   thread_.store(Thread::running);
   if (!settled_.load()) {
     execute();
-  } else if (lane_call_) {
-    lane_call_->abandon();
+  } else if (outside_call_) {
+    outside_call_->abandon();
   }
   if (thread_.exchange(Thread::returned) == Thread::set_aside) pool_->set_aside_returned();
 }
 
 void PendingCall::execute() noexcept {
-  if (lane_call_) return lane_call_->start();
+  if (outside_call_) return outside_call_->start();
   const ToolCompletion done(std::make_shared<CompletionSink>(shared_from_this()));
-  const ToolContext context(this);
+  const ToolContext context(shared_from_this());
   run_guarded(call, done, [&] {
-    if (Impl::run->executor) {
-      Impl::run->executor->execute(tool_, arguments_, context, done);
+    if (State::run->executor) {
+      State::run->executor->execute(tool_, arguments_, context, done);
     } else {
       tool_.handler(arguments_, context, done);
     }
@@ -196,8 +176,9 @@ void PendingCall::fire() noexcept {
   // Before the result is told, so that whoever hears of it finds the thread counted.
   set_thread_aside();
   const auto timeout = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - started_).count();
-  const Error late(error(ToolError::Reason::timeout),
-                   "tool '" + call.name + "' timed out: no answer within " + std::to_string(timeout) + " ms");
+  const Error late =
+      tool_error(call, ToolError::Reason::timeout,
+                 "tool '" + call.name + "' timed out: no answer within " + std::to_string(timeout) + " ms");
   const Json detail = {{"kind", "timeout"}};
   report_end(SpanPhase::exception, {.duration = deadline - started_, .error = &late, .detail = &detail});
   settle(ToolFailure{late});
@@ -208,7 +189,7 @@ bool PendingCall::abandon() {
   disarm();
   if (!claim()) {
     // The step's span must not end before this one.
-    if (Impl::run->telemetry != nullptr) end_reported_.wait(false);
+    if (State::run->telemetry != nullptr) end_reported_.wait(false);
     return false;
   }
   set_thread_aside();
@@ -220,9 +201,9 @@ bool PendingCall::abandon() {
 
 void PendingCall::report_progress(Json progress) const {
   if (over()) return;
-  report(*Impl::run, SpanKind::tool, SpanPhase::progress, span,
+  report(*State::run, SpanKind::tool, SpanPhase::progress, span,
          {.tool = &tool_, .tool_call = &call, .detail = &progress});
-  if (Impl::run->options.on_tool_progress) inbox_->progress(index_, std::move(progress));
+  if (State::run->options.on_tool_progress) inbox_->progress(index_, std::move(progress));
 }
 
 }  // namespace allm

@@ -17,9 +17,10 @@
 
 #include "engine/run.hpp"
 #include "engine/span.hpp"
-#include "lanes/lane_call.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/pool.hpp"
+#include "tools/outside_call.hpp"
+#include "tools/tool_context_state.hpp"
 
 namespace allm {
 
@@ -44,30 +45,15 @@ class BatchInbox {
   Waker waker_;
 };
 
-// What a ToolContext shows.
-class ToolContext::Impl {
- public:
-  Impl(std::shared_ptr<const Run> run_settings, ToolCall tool_call)
-      : run(std::move(run_settings)), call(std::move(tool_call)) {}
-  virtual ~Impl() = default;
-  virtual void report_progress(Json progress) const = 0;
-
-  const std::shared_ptr<const Run> run;
-  const ToolCall call;
-  std::stop_source stop;
-  std::chrono::steady_clock::time_point deadline;
-  SpanIds span;  // not set without telemetry
-};
-
-// Owned by the batch, the worker that runs it, the timer and every completion: it lives until the
-// last of them is done with it, however late that is.
+// Owned by the batch, the worker that runs it, the timer, every completion and every copy of the context: it lives
+// until the last of them is done with it, however late that is.
 class PendingCall : public Pool::Task,
                     public LoopTask,
-                    public ToolContext::Impl,
+                    public ToolContext::State,
                     public std::enable_shared_from_this<PendingCall> {
  public:
   PendingCall(std::shared_ptr<const Run> run_settings, const Tool& tool, ToolCall call, Json arguments,
-              std::shared_ptr<BatchInbox> inbox, std::size_t index, SpanId parent);
+              std::shared_ptr<BatchInbox> inbox, std::size_t index, const OutsideCalls& outside, SpanId parent);
 
   // Arms the deadline and hands the call to the pool.
   void dispatch(std::chrono::milliseconds timeout);
@@ -80,7 +66,7 @@ class PendingCall : public Pool::Task,
   // Before the consumer waits, for a call whose answer the loop brings: whether its thread drives the loop meanwhile.
   void await(bool waiter_drives);
   // The loop that brings the answer; null for a call that runs on a thread.
-  const std::shared_ptr<Loop>* awaited_loop() const { return lane_call_ ? &loop_ : nullptr; }
+  const std::shared_ptr<Loop>* awaited_loop() const { return outside_call_ ? &loop_ : nullptr; }
 
   // Settles the call if it is not settled yet; whether it did. Any thread.
   bool complete(ToolOutcome outcome);
@@ -100,8 +86,7 @@ class PendingCall : public Pool::Task,
   void report_end(SpanPhase phase, TelemetryEvent event);
   void execute() noexcept;
   void set_thread_aside();
-  ToolError error(ToolError::Reason reason) const;
-  std::shared_ptr<LaneCall> prepare_lane_call();
+  std::shared_ptr<OutsideCall> prepare_outside_call();
 
   const Tool& tool_;  // of the run's tool set, which the run keeps alive
   const Json arguments_;
@@ -114,7 +99,8 @@ class PendingCall : public Pool::Task,
   std::atomic<Thread> thread_{Thread::queued};
   std::optional<ToolOutcome> outcome_;  // written by the one who settles, read after the inbox told
   std::chrono::steady_clock::time_point started_;
-  std::shared_ptr<LaneCall> lane_call_;  // if it leaves the process
+  const OutsideCalls& outside_;
+  std::shared_ptr<OutsideCall> outside_call_;  // if it runs in another process
 };
 
 }  // namespace allm

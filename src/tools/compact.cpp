@@ -158,6 +158,10 @@ std::vector<std::string> asked_names(const Json& arguments) {
 
 bool has_compact_tools(const std::vector<Tool>& tools) { return std::ranges::any_of(tools, &Tool::compact); }
 
+bool calls_tool_help(const ToolCall& call, const ToolSet& tools) {
+  return call.name == kToolHelpName && tools.find(call.name) == nullptr && has_compact_tools(tools.tools());
+}
+
 bool is_tool_help(const Tool& tool) { return text_member(tool.metadata, kBuiltinKey) == kToolHelpName; }
 
 Tool tool_help_tool() {

@@ -13,6 +13,8 @@
 #include "allm/tool.hpp"
 #include "allm/tool_help.hpp"
 
+#include "engine/tool_set.hpp"
+
 namespace allm {
 
 // The name that a program's own tool cannot have beside a compact one.
@@ -23,6 +25,10 @@ inline constexpr std::string_view kToolHelpName = "tool_help";
 std::vector<Tool> project_tools(const std::vector<Tool>& tools, const std::optional<ToolChoice>& choice);
 
 bool has_compact_tools(const std::vector<Tool>& tools);
+
+// Whether the runner answers the call itself: `tool_help` beside compact tools, unless the program has a tool of that
+// name.
+bool calls_tool_help(const ToolCall& call, const ToolSet& tools);
 
 // The declaration of `tool_help`, and whether a tool is that one. A program's own tool of that name is not.
 Tool tool_help_tool();

@@ -3,8 +3,7 @@
 #include <exception>
 #include <utility>
 
-#include "allm/tool_help.hpp"
-
+#include "data/tool_errors.hpp"
 #include "data/utf8_repair.hpp"
 #include "tools/compact.hpp"
 
@@ -49,9 +48,7 @@ std::vector<Approval> ask_gate(const Run& run, std::span<const ToolCall> calls) 
   return decisions;
 }
 
-bool needs_no_approval(const Run& run, const ToolCall& call) {
-  return call.name == kToolHelpName && run.tools->find(call.name) == nullptr && has_compact_tools(run.tools->tools());
-}
+bool needs_no_approval(const Run& run, const ToolCall& call) { return calls_tool_help(call, *run.tools); }
 
 ToolCall approved_call(ToolCall call, const Approval& approval) {
   if (!approval.arguments()) return call;
@@ -63,9 +60,7 @@ ToolCall approved_call(ToolCall call, const Approval& approval) {
 ToolFailure denied(const ToolCall& call, const Approval& approval) {
   std::string reason = repair_utf8(approval.reason());
   if (reason.empty()) reason = "the program did not allow this call";
-  return ToolFailure{
-      Error(ToolError{.reason = ToolError::Reason::denied, .tool_name = call.name, .tool_call_id = call.id},
-            std::move(reason))};
+  return ToolFailure{tool_error(call, ToolError::Reason::denied, std::move(reason))};
 }
 
 }  // namespace allm

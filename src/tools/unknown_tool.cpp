@@ -1,7 +1,5 @@
 #include "tools/unknown_tool.hpp"
 
-#include "allm/tool_help.hpp"
-
 #include "data/utf8_repair.hpp"
 #include "tools/compact.hpp"
 
@@ -26,7 +24,7 @@ std::string unknown_tool_message(const std::string& name, const ToolSet& tools) 
 std::optional<Error> find_unknown_tool(std::span<const ToolCall> calls, const ToolSet& tools) {
   for (const ToolCall& call : calls) {
     if (tools.find(call.name) != nullptr) continue;
-    if (call.name == kToolHelpName && has_compact_tools(tools.tools())) continue;
+    if (calls_tool_help(call, tools)) continue;
     return Error(EngineError{.reason = EngineError::Reason::unknown_tool}, unknown_tool_message(call.name, tools),
                  {{"tool_name", call.name}});
   }

@@ -256,7 +256,7 @@ TEST(FakeScriptFromJson, KeepsAWordThatIsNoReasonAsTheCause) {
   ASSERT_TRUE(script.has_value());
   const Error& error = std::get<FakeError>((*script)[0][0]).error;
   EXPECT_TRUE(error.is<AdapterError>(Reason::unknown));
-  EXPECT_EQ(error.cause(), "cosmic rays");
+  EXPECT_EQ(error.reported_cause(), "cosmic rays");
 }
 
 TEST(FakeScriptFromJson, SaysWhatIsWrongAndWhere) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/observed_source.hpp"
+#include "lanes/lanes.hpp"
 #include "runtime/blocking.hpp"
 #include "tools/batch.hpp"
 #include "tools/unknown_tool.hpp"
@@ -17,7 +18,7 @@ Result<std::unique_ptr<ToolBatchSource>> make_batch(std::vector<ToolCall> calls,
   if ((*run)->on_unknown_tool == OnUnknownTool::error) {
     if (auto unknown = find_unknown_tool(calls, *(*run)->tools)) return std::unexpected(*std::move(unknown));
   }
-  return std::make_unique<ToolBatchSource>(*std::move(run), std::move(calls));
+  return std::make_unique<ToolBatchSource>(*std::move(run), std::move(calls), lane_calls());
 }
 
 }  // namespace

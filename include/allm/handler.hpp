@@ -1,0 +1,163 @@
+// Handlers: the functions that run tool calls.
+//
+// A handler is any callable of one of these four forms, told apart at compile time:
+//   (const Json& arguments)                               → ToolOutcome
+//   (const Json& arguments, const ToolContext& context)   → ToolOutcome
+//   (const Json& arguments, ToolCompletion done)          answers later
+//   (const Json& arguments, const ToolContext& context, ToolCompletion done)
+// The last two forms return at once and call `done` when the answer is there, from any thread, so that a thousand tools
+// that wait cost no threads. A handler of any other form does not compile, nor does one that would work only through an
+// implicit conversion from Json, such as (std::string) or one that returns a Json instead of ok(json).
+//
+// Handlers run on threads of the runtime, several at once: they must protect what they share. A tool in the worker lane
+// runs its handler in another process; see allm/lane.hpp.
+//
+// Lifetime: a handler that is past its deadline, or whose run was dropped, still runs until it returns. It may outlive
+// the run, the stream and the function that started them. So a handler owns what it uses: it captures by value, or a
+// shared_ptr. What it captures by reference must outlive the handler, not only the run; nothing waits for a late
+// handler, not even the destructor of the Runtime.
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "allm/handler_forms.hpp"
+#include "allm/message.hpp"
+#include "allm/tool_outcome.hpp"
+
+namespace allm {
+
+class Engine;
+
+// The data of a call that ToolContext::for_testing makes a context of. Everything has a default.
+struct TestContextOptions {
+  ToolCall call = {};              // an empty id becomes "call_1"
+  std::string tool = {};           // the name of the tool, where `call` has none
+  Json context = empty_object();   // what context() shows
+  const Engine* engine = nullptr;  // copied; default: an engine without an adapter
+  std::optional<std::string> session_id = std::nullopt;
+  std::string request_id = "test";
+  // Default: never.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  std::stop_token stop_token = {};
+  std::function<void(const Json&)> on_progress = nullptr;  // sees what report_progress was given
+};
+
+// What a handler is told about its call. It owns what it shows: a copy can be kept in another thread and used after the
+// handler has returned and after the run is gone. Copying costs a reference count. Safe to use from any thread.
+class ToolContext {
+ public:
+  // The program's own data: the first non-empty of call option, session and engine.
+  const Json& context() const;
+  const std::optional<std::string>& session_id() const;
+  const std::string& request_id() const;
+  const ToolCall& tool_call() const;
+  // The engine that runs the call, for handlers that call a model themselves.
+  const Engine& engine() const;
+  // The call's span as the text of a W3C traceparent header, for what the handler calls: other services, or runs of its
+  // own (CallOptions::traceparent). Without telemetry it is the traceparent that the run was given, if any.
+  std::optional<std::string> traceparent() const;
+  // Asked to stop at the deadline, and when the run is dropped.
+  std::stop_token stop_token() const;
+  std::chrono::steady_clock::time_point deadline() const;
+  // Tells the program how far the call has come: telemetry sees it at once, the option
+  // `on_tool_progress` when the stream is next polled. Only the newest reports are kept for a
+  // consumer that does not poll. Ignored once the call is over.
+  void report_progress(Json progress) const;
+
+  // A context without a run, to call a handler or an executor directly in a test.
+  static ToolContext for_testing(TestContextOptions options = {});
+
+  // A moved-from context would show nothing, so that moving is copying.
+  ToolContext(const ToolContext&) = default;
+  ToolContext& operator=(const ToolContext&) = default;
+  ~ToolContext() = default;
+
+  class State;
+  explicit ToolContext(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+ private:
+  // Shared by all copies, the runner and the timer of the deadline: the last of them to end is not known before.
+  std::shared_ptr<const State> state_;
+};
+
+// Answers one tool call, from any thread. Copies answer the same call; the first answer counts.
+// When the last copy goes without an answer the call fails with ToolError `invalid_return`.
+class ToolCompletion {
+ public:
+  // Answers by calling `function`, which says whether the answer was taken. For executors that look at the answers of
+  // another executor, and for tests. `function` is called by whoever answers, once for each answer, and must not throw.
+  explicit ToolCompletion(std::function<bool(ToolOutcome)> function);
+
+  // Whether the answer was taken: not if the call is over, by an earlier answer, its deadline or
+  // because the run was dropped.
+  bool operator()(ToolOutcome outcome) const;
+
+  class Sink {
+   public:
+    virtual ~Sink() = default;
+    virtual bool complete(ToolOutcome outcome) = 0;
+  };
+  explicit ToolCompletion(std::shared_ptr<Sink> sink) : sink_(std::move(sink)) {}
+
+ private:
+  std::shared_ptr<Sink> sink_;  // shared by the copies
+};
+
+// A handler of any of the forms above. Cheap to copy; copies share the callable, which is called
+// through a const reference from several threads at once.
+class Handler {
+ public:
+  Handler() = default;
+  Handler(std::nullptr_t) {}
+  template <class F>
+    requires(!std::same_as<std::remove_cvref_t<F>, Handler>)
+  Handler(F&& function) {
+    using Function = std::decay_t<F>;
+    static_assert(detail::HandlerOf<Function, Json>,
+                  "a handler is a const callable of one of four forms: "
+                  "(const Json& arguments) -> ToolOutcome; "
+                  "(const Json& arguments, const ToolContext& context) -> ToolOutcome; "
+                  "(const Json& arguments, ToolCompletion done) -> void; "
+                  "(const Json& arguments, const ToolContext& context, ToolCompletion done) -> void. "
+                  "The arguments are a Json and nothing that a Json converts to; "
+                  "return ok(value), failure(reason), ask_user(question) or halt(reason)");
+    if constexpr (detail::HandlerOf<Function, Json>) {
+      call_ = std::make_shared<const CallOf<Function>>(std::forward<F>(function));
+    }
+  }
+
+  explicit operator bool() const { return call_ != nullptr; }
+  // Calls the handler. Its exceptions pass through.
+  void operator()(const Json& arguments, const ToolContext& context, ToolCompletion done) const;
+
+ private:
+  class Call {
+   public:
+    virtual ~Call() = default;
+    virtual void run(const Json& arguments, const ToolContext& context, ToolCompletion done) const = 0;
+  };
+  template <class F>
+  class CallOf final : public Call {
+   public:
+    explicit CallOf(F function) : function_(std::move(function)) {}
+    void run(const Json& arguments, const ToolContext& context, ToolCompletion done) const override {
+      detail::call_handler<const Json&>(function_, arguments, context, std::move(done));
+    }
+
+   private:
+    F function_;
+  };
+
+  std::shared_ptr<const Call> call_;  // shared: runs keep the handlers of tools that the program may drop
+};
+
+}  // namespace allm
