@@ -83,6 +83,22 @@ function(allm_add_unit_tests)
     allm_add_unit_test_run(allm_overdue_test allm_overdue_test)
   endif()
   allm_add_lane_tests()
+  allm_add_compile_failure_tests()
+endfunction()
+
+# tests/compile_failures/: files that a compiler must refuse, with a message that has the text of their first line,
+# "// expects: ...".
+function(allm_add_compile_failure_tests)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/compile_failures/*.cpp")
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM name)
+    file(STRINGS "${source}" expected LIMIT_COUNT 1)
+    string(REPLACE "// expects: " "" expected "${expected}")
+    add_test(NAME compile_failure_${name}
+      COMMAND "${CMAKE_CXX_COMPILER}" -std=c++23 -fsyntax-only -I "${PROJECT_SOURCE_DIR}/include" "${source}")
+    set_tests_properties(compile_failure_${name} PROPERTIES
+      PASS_REGULAR_EXPRESSION "${expected}" TIMEOUT 300 LABELS unit)
+  endforeach()
 endfunction()
 
 # tests/lanes/: tools in processes of their own. Its main gives way to workers, so it is an executable of its own; the

@@ -89,7 +89,7 @@ int main() {
   allm::Session session = paused->session;
   for (const allm::ToolCall& call : paused->session.pending_tool_calls) {
     std::cout << call.id << ": " << call.name << call.arguments << " is approved by Ann\n";
-    auto answered = allm::submit_tool_result(std::move(session), call.id, {{"sent", call.arguments["amount"]}});
+    auto answered = allm::submit_tool_result(session, call.id, {{"sent", call.arguments["amount"]}});
     if (!answered) return fail(answered.error().message());
     session = *std::move(answered);
   }

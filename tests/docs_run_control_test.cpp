@@ -72,7 +72,7 @@ TEST(DocsRunControl, Suspended) {
   // [control-suspended]
   allm::Session session = turn->session;  // awaiting_tools; it can be saved until somebody has decided
   for (const allm::ToolCall& call : turn->session.pending_tool_calls) {
-    auto answered = allm::submit_tool_result(std::move(session), call.id, "sent by Ann");
+    auto answered = allm::submit_tool_result(session, call.id, "sent by Ann");
     if (!answered) return;  // answered.error() says why
     session = *std::move(answered);
   }

@@ -194,13 +194,13 @@ TEST(DocsTools, Late) {
       std::thread([callback = std::move(callback)] { callback("hello"); }).detach();
     }
   };
-  Inbox inbox;
+  auto inbox = std::make_shared<Inbox>();
   // [tools-late]
   auto wait_for_mail = allm::tool({
       .name = "wait_for_mail",
       .handler =
-          [&inbox](const allm::Json&, allm::ToolCompletion done) {
-            inbox.when_ready([done](std::string mail) { done(allm::ok(std::move(mail))); });
+          [inbox](const allm::Json&, allm::ToolCompletion done) {
+            inbox->when_ready([done](std::string mail) { done(allm::ok(std::move(mail))); });
           },
   });
   // [/tools-late]
@@ -441,6 +441,36 @@ TEST(DocsTools, ExecutorAndEncoder) {
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(answer_in(result->thread), "It failed: \"no luck\"");
   EXPECT_EQ(executor->calls, 1);
+}
+
+TEST(DocsTools, HandlersByName) {
+  const auto adapter =
+      allm::fake({{allm::fake_tool_call("c1", "get_weather"), allm::fake_finish(allm::FinishReason::tool_calls)},
+                  {allm::fake_text("Nice."), allm::fake_finish(allm::FinishReason::stop)}});
+  // [tools-handlers-by-name]
+  allm::Tool get_weather = {.name = "get_weather", .description = "Current weather of a city."};
+  auto handlers = std::make_shared<allm::DefaultToolExecutor>(allm::Handlers{
+      {"get_weather", [](const allm::Json&) { return allm::ok("sunny"); }},
+  });
+  allm::Engine engine({.adapter = adapter, .tools = {get_weather}, .tool_executor = handlers});
+  // [/tools-handlers-by-name]
+  const auto result = allm::chat(engine, {allm::user("go")});
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(answer_in(result->thread), "sunny");
+}
+
+TEST(DocsTools, ExecutorInATest) {
+  auto twice = allm::tool({.name = "twice", .handler = [](const allm::Json& arguments) {
+                             return allm::ok(2 * arguments["n"].get<int>());
+                           }});
+  // [tools-executor-test]
+  CountingExecutor counting;
+  allm::ToolOutcome outcome = allm::execute_and_wait(
+      counting, twice, {{"n", 2}}, allm::ToolContext::for_testing({.tool = "twice", .context = {{"user", "ada"}}}));
+  // outcome == allm::ok(4)
+  // [/tools-executor-test]
+  EXPECT_EQ(outcome, allm::ok(4));
+  EXPECT_EQ(counting.calls, 1);
 }
 
 TEST(DocsTools, RunnerAlone) {

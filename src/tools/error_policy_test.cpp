@@ -129,6 +129,18 @@ TEST(ErrorPolicy, OfTwoKindsTellsTheModelOrHalts) {
   }
 }
 
+TEST(ErrorPolicy, ThatDecidesToTellTheModelIsTheSameAsTheAction) {
+  const ToolErrorFunction tells = [](const ToolCall&, const ToolFailure&) { return ToolErrorDecision::tell_model(); };
+  for (const Failing& failing : every_failure()) {
+    CallOptions options{.on_unknown_tool = OnUnknownTool::report};
+    const auto by_action = run_tool_calls({failing.call}, {failing.tool}, options);
+    options.on_tool_error = tells;
+    const auto by_function = run_tool_calls({failing.call}, {failing.tool}, options);
+    ASSERT_TRUE(by_action.has_value() && by_function.has_value()) << failing.name;
+    EXPECT_EQ(*by_action, *by_function) << failing.name;
+  }
+}
+
 TEST(ErrorPolicy, IsNotAskedWhereNothingFailed) {
   CallOptions options;
   options.on_tool_error = ToolErrorFunction([](const ToolCall&, const ToolFailure&) -> ToolErrorDecision {
