@@ -17,6 +17,7 @@ int fail(const std::string& why) {
   return 1;
 }
 
+// [structured-type]
 // Described once: the schema for the model and the parser of its answer come from the same place.
 struct Recipe {
   std::string name;
@@ -28,6 +29,7 @@ struct Recipe {
             allm::field("ingredients", &Recipe::ingredients).min_items(1)};
   }
 };
+// [/structured-type]
 
 allm::FakeScript script() {
   return {
@@ -48,18 +50,22 @@ int main() {
   });
   const allm::Engine engine({.adapter = allm::fake(script()), .tools = {pantry}});
 
+  // [structured-run]
   const allm::Result<allm::ChatResult> result =
       allm::chat(engine, {allm::user("What can I cook?")},
                  {.response_format = allm::ResponseFormat::json_schema("recipe", allm::schema_of<Recipe>()),
                   .structured_finalize = true});
+  // [/structured-run]
   if (!result) return fail(result.error().message());
   std::cout << "the model wrote: " << result->text() << '\n';
 
+  // [structured-read]
   // The text is a model's: it is read like any other input, with errors that say what is wrong.
   const allm::Result<allm::Json> json = allm::parse_json(result->text());
   if (!json) return fail(json.error().message());
   const allm::Result<Recipe> recipe = allm::arguments_from_json<Recipe>(*json);
   if (!recipe) return fail(recipe.error().message());
+  // [/structured-read]
   std::cout << "the program read: " << recipe->name << ", " << recipe->minutes << " minutes, "
             << recipe->ingredients.size() << " ingredients\n";
 

@@ -304,6 +304,21 @@ TEST(DocsTools, WholeLoopManual) {
   EXPECT_EQ(second->text(), "done");
 }
 
+TEST(DocsTools, EngineWideManualMode) {
+  auto deploy = allm::tool({.name = "deploy", .handler = [](const allm::Json&) { return allm::ok("never run"); }});
+  const auto model = engine_calling(deploy, {{"to", "production"}}).adapter();
+  // [tools-manual-engine]
+  allm::Engine engine({.adapter = model, .tools = {deploy}, .params = {{"mode", "manual"}}});
+  auto left_to_us = allm::chat(engine, {allm::user("Ship it.")});
+  // One call may still ask for the automatic loop:
+  auto by_the_loop = allm::chat(engine, {allm::user("Ship it.")}, {.mode = allm::Mode::automatic});
+  // [/tools-manual-engine]
+  ASSERT_TRUE(left_to_us.has_value());
+  EXPECT_EQ(left_to_us->halted_reason, "manual_tool_calls");
+  ASSERT_TRUE(by_the_loop.has_value());
+  EXPECT_EQ(by_the_loop->halted_reason, "completed");
+}
+
 TEST(DocsTools, PerToolManual) {
   // [tools-per-tool-manual]
   auto deploy = allm::tool({.name = "deploy", .description = "Ships a release.", .manual = true});
