@@ -442,6 +442,25 @@ TEST_F(FakeGuide, RequestsAreRecorded) {
   // [/fake-record]
 }
 
+TEST_F(FakeGuide, AFunctionCanAnswerForTheModel) {
+  const allm::Tool weather = answering("weather", allm::ok(21));
+  // [fake-function]
+  auto model = allm::fake([](const allm::Request& request) -> allm::FakeCallScript {
+    const allm::Message& last = request.messages.back();
+    if (last.role == allm::Role::tool) {
+      return {allm::fake_text("The tool says " + last.text()), allm::fake_finish(allm::FinishReason::stop)};
+    }
+    return {allm::fake_tool_call("c0", "weather", {{"city", last.text()}}),
+            allm::fake_finish(allm::FinishReason::tool_calls)};
+  });
+  allm::Engine engine({.adapter = model, .tools = {weather}});
+  auto result = allm::chat(engine, {allm::user("Rome")});
+  // [/fake-function]
+  ASSERT_TRUE(result);
+  EXPECT_EQ(model->calls(), 2U);
+  EXPECT_TRUE(result->text().starts_with("The tool says ")) << result->text();
+}
+
 TEST_F(FakeGuide, ScriptsCanBeWrittenAsJson) {
   // [fake-json]
   auto json = allm::parse_json(R"([[{"text": "Hi."}, {"usage": {"output_tokens": 2}}, {"finish": "stop"}]])");

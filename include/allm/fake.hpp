@@ -5,13 +5,22 @@
 //                            allm::fake_finish(allm::FinishReason::tool_calls)},
 //                           {allm::fake_text("Sunny."), allm::fake_finish(allm::FinishReason::stop)}});
 //   allm::Engine engine({.adapter = fake, .tools = {weather}});
+//
+// or what a function answers that sees the request:
+//
+//   auto echo = allm::fake([](const allm::Request& request) -> allm::FakeCallScript {
+//     return {allm::fake_text(request.messages.back().text()), allm::fake_finish(allm::FinishReason::stop)};
+//   });
 #pragma once
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -79,6 +88,11 @@ using FakeScript = std::vector<FakeCallScript>;  // one inner script per model c
 // `invalid_scenario` and the path of what is wrong.
 Result<FakeScript> fake_script_from_json(const Json& json);
 
+// Answers a model call with its script. Called by open() on the thread that opens the call, so by several threads at
+// once if several calls are opened: what it shares it must protect. It must not block. An exception becomes the failure
+// of the call: AdapterError `no_scripted_response`, whose message has the exception's text.
+using FakeFunction = std::function<FakeCallScript(const AdapterCall& call)>;
+
 struct FakeOptions {
   std::optional<Usage> usage = std::nullopt;  // reported by every call, whatever its script says
   bool record = false;                        // keep the requests, for requests()
@@ -89,9 +103,10 @@ struct FakeOptions {
 class FakeAdapter : public Adapter {
  public:
   explicit FakeAdapter(std::shared_ptr<const FakeScript> script, FakeOptions options = {});
+  explicit FakeAdapter(FakeFunction answer, FakeOptions options = {});
 
   std::string_view provider() const override { return "fake"; }
-  // Takes the next inner script. When there is none left the call fails with AdapterError
+  // Takes the next inner script, or calls the function. When no script is left the call fails with AdapterError
   // `no_scripted_response`.
   Result<std::unique_ptr<EventSource>> open(const AdapterCall& call) override;
 
@@ -104,9 +119,26 @@ class FakeAdapter : public Adapter {
 
  private:
   struct State;
+  // The script of the next call.
+  Result<std::shared_ptr<const FakeCallScript>> next_script(const AdapterCall& call);
   std::shared_ptr<State> state_;
 };
 
 std::shared_ptr<FakeAdapter> fake(FakeScript script, FakeOptions options = {});
+
+// A fake driven by a function of the call, `(const AdapterCall&)`, or of its request, `(const Request&)`, that returns
+// a FakeCallScript; see FakeFunction.
+template <class Answer>
+  requires std::is_invocable_r_v<FakeCallScript, Answer&, const AdapterCall&>
+std::shared_ptr<FakeAdapter> fake(Answer answer, FakeOptions options = {}) {
+  return std::make_shared<FakeAdapter>(FakeFunction(std::move(answer)), std::move(options));
+}
+template <class Answer>
+  requires(std::is_invocable_r_v<FakeCallScript, Answer&, const Request&> &&
+           !std::is_invocable_v<Answer&, const AdapterCall&>)
+std::shared_ptr<FakeAdapter> fake(Answer answer, FakeOptions options = {}) {
+  return fake([answer = std::move(answer)](const AdapterCall& call) mutable { return answer(call.request); },
+              std::move(options));
+}
 
 }  // namespace allm

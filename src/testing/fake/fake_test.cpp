@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -284,6 +285,61 @@ TEST(FakeScriptFromJson, SaysWhatIsWrongAndWhere) {
     EXPECT_EQ(error->reason, ValidationError::Reason::invalid_scenario);
     EXPECT_EQ(to_string(error->errors.at(0).path), path) << text;
   }
+}
+
+TEST(FakeFunction, SeesTheRequestAndAnswersIt) {
+  const auto model = fake(
+      [](const Request& request) -> FakeCallScript {
+        if (request.messages.back().role == Role::tool) return {fake_text("It said " + request.messages.back().text())};
+        return {fake_tool_call("c0", request.tools.at(0).name), fake_finish(FinishReason::tool_calls)};
+      },
+      {.record = true});
+  const Engine engine(
+      {.adapter = model, .tools = {tool({.name = "t", .handler = [](const Json&) { return ok("yes"); }})}});
+  const auto result = chat(engine, {user("hi")});
+  ASSERT_TRUE(result.has_value()) << result.error().message();
+  EXPECT_EQ(result->text(), "It said yes");
+  EXPECT_EQ(model->calls(), 2U);
+  EXPECT_EQ(model->closed(), 2U);
+  EXPECT_EQ(model->requests().at(1).request.messages.size(), 3U);
+}
+
+TEST(FakeFunction, SeesTheWholeCallIfItAsksForIt) {
+  const auto model = fake([](const AdapterCall& call) { return FakeCallScript{fake_text(call.request_id)}; });
+  EXPECT_EQ(generate(Engine({.adapter = model}), {.messages = {user("hi")}}, {.request_id = "r-7"})->text(), "r-7");
+}
+
+TEST(FakeFunction, APreflightErrorIsTheFailureOfTheCall) {
+  const auto model =
+      fake([](const Request&) -> FakeCallScript { return {fake_preflight_error(Reason::content_filter)}; });
+  const auto source = model->open(a_call());
+  ASSERT_FALSE(source.has_value());
+  EXPECT_TRUE(source.error().is<AdapterError>(Reason::content_filter));
+}
+
+TEST(FakeFunction, AnExceptionIsAnErrorOfTheCall) {
+  const auto model = fake([](const Request&) -> FakeCallScript { throw std::runtime_error("not prepared"); });
+  const auto result = chat(Engine({.adapter = model}), {user("hi")});
+  ASSERT_FALSE(result.has_value());
+  EXPECT_TRUE(result.error().is<AdapterError>(Reason::no_scripted_response));
+  EXPECT_NE(result.error().message().find("not prepared"), std::string::npos) << result.error().message();
+  EXPECT_EQ(model->calls(), 1U) << "it is not retried";
+  const auto odd = fake([](const Request&) -> FakeCallScript { throw 7; });
+  EXPECT_FALSE(odd->open(a_call()).has_value());
+}
+
+TEST(FakeFunction, MayBeCalledFromSeveralThreadsAtOnce) {
+  constexpr std::size_t kThreads = 4;
+  testing::Counter inside;
+  const auto model = fake([&](const Request&) -> FakeCallScript {
+    inside.add();
+    inside.wait_for(kThreads);  // all are inside at once
+    return {fake_text("x")};
+  });
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < kThreads; ++i) threads.emplace_back([&] { EXPECT_TRUE(model->open(a_call())); });
+  threads.clear();
+  EXPECT_EQ(model->calls(), kThreads);
 }
 
 }  // namespace
