@@ -65,4 +65,4 @@ install: build  ## install below PREFIX (/usr/local)
 	cmake --install build --prefix $(PREFIX)
 
 clean:  ## remove all build folders
-	rm -rf build build-debug build-asan build-tsan build-fuzz build-tidy
+	rm -rf build build-debug build-asan build-tsan build-fuzz build-tidy build-shared

@@ -13,6 +13,8 @@ endif()
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(allm_flags INTERFACE
+    # Position-independent code as clang compiles it: functions of the library are inlined into each other.
+    -fno-semantic-interposition
     # Flow-based warnings that g++ 12 raises inside its own library once that is inlined into correct code. The
     # sanitizer builds and clang-tidy watch for the real thing.
     -Wno-maybe-uninitialized    # std::optional and std::variant: GCC bug 80635

@@ -17,6 +17,10 @@ install(FILES "${PROJECT_BINARY_DIR}/allmConfig.cmake" "${PROJECT_BINARY_DIR}/al
   DESTINATION "${package_dir}")
 
 if(TARGET allm_cli)
+  if(BUILD_SHARED_LIBS)
+    cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY "${CMAKE_INSTALL_FULL_BINDIR}" OUTPUT_VARIABLE path)
+    set_target_properties(allm_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${path}")
+  endif()
   install(TARGETS allm_cli RUNTIME)
 endif()
 if(EXISTS "${PROJECT_SOURCE_DIR}/man/allm.1")

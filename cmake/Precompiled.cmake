@@ -2,9 +2,8 @@
 # more than most of our own files. They hide missing includes; the tidy build goes without and finds them.
 
 if(ALLM_PCH AND CMAKE_POSITION_INDEPENDENT_CODE)
-  # Executables are then compiled with -fPIE and libraries with -fPIC, and they cannot share.
-  message(STATUS "Position-independent libraries: no precompiled header")
-  set(ALLM_PCH OFF)
+  # CMake compiles executables with -fPIE and libraries with -fPIC; one precompiled header needs one of them.
+  set(CMAKE_CXX_COMPILE_OPTIONS_PIE ${CMAKE_CXX_COMPILE_OPTIONS_PIC})
 endif()
 
 if(ALLM_PCH)

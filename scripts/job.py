@@ -114,6 +114,10 @@ def headers():
     return step
 
 
+def installed():
+    return script("installed package", 35, "scripts/check_install.sh", "build")
+
+
 BUILD_SECONDS = {"release": 260, "asan": 280, "tsan": 180}
 
 
@@ -125,6 +129,7 @@ def test_steps():
     return [
         *quick_checks(),
         build("release", BUILD_SECONDS["release"]), tests("release", 25),
+        installed(),
         headers(),
         *tidy_changed(),
         *sanitized("asan"),
@@ -142,6 +147,7 @@ def check_steps():
     tidy.name = "clang-tidy on every file"
     return [
         *quick_checks(), *long_steps(),
+        installed(), script("shared libraries", 400, "scripts/check_install.sh", "--shared"),
         headers(),
         tidy,
         build("debug", 500), tests("debug", 60),
