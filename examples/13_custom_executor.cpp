@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "allm/allm.hpp"
+#include "allm/conformance.hpp"
 #include "allm/fake.hpp"
 
 namespace {
@@ -76,5 +77,11 @@ int main() {
   std::cout << "tool says: " << result->steps[0].tool_results[0].text() << '\n';
   std::cout << "assistant: " << result->text() << '\n';
 
-  return executor->audit() == std::vector<std::string>{"refused wipe_disk", "ran disk_usage"} ? 0 : fail("the audit");
+  if (executor->audit() != std::vector<std::string>{"refused wipe_disk", "ran disk_usage"}) return fail("the audit");
+
+  // What the headers promise about executors can be checked: put this into a test of your own.
+  // [conformance-executor]
+  const allm::ConformanceReport report = allm::check_executor(std::make_shared<GuardedExecutor>());
+  if (!report.passed()) return fail(report.summary());
+  // [/conformance-executor]
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "allm/allm.hpp"
+#include "allm/conformance.hpp"
 
 namespace {
 
@@ -90,5 +91,14 @@ int main() {
   const auto silence = allm::chat(engine, {allm::user("")});
   if (silence) return fail("silence is refused");
   std::cout << "refused:   " << silence.error().message() << '\n';
-  return silence.error().is<allm::AdapterError>(allm::AdapterError::Reason::invalid_request) ? 0 : fail("the reason");
+  if (!silence.error().is<allm::AdapterError>(allm::AdapterError::Reason::invalid_request)) return fail("the reason");
+
+  // What the headers promise about adapters can be checked: put this into a test of your own.
+  // [conformance-adapter]
+  const allm::ConformanceReport report = allm::check_adapter(
+      [] { return std::make_shared<Listener>(); }, {.request = {.messages = {allm::user("I feel curious")}},
+                                                    .failing_request = allm::Request{.messages = {allm::user("")}}});
+  std::cout << report.summary();
+  if (!report.passed()) return fail("the adapter breaks a promise");
+  // [/conformance-adapter]
 }

@@ -1,0 +1,101 @@
+// The conformance suite: checks that an adapter, executor or encoder of your own keeps the promises of
+// allm/adapter.hpp, allm/stream.hpp and allm/executor.hpp. Independent of any test framework.
+//
+//   const auto report = allm::check_adapter([] { return std::make_shared<MyAdapter>(); });
+//   if (!report.passed()) std::cerr << report.summary();
+//
+// Each function blocks until all its checks are done. Checks run on threads of their own, because what they check may
+// block for ever: a call that does not return is reported, and its thread is left behind with the object it is in.
+// docs/conformance.md explains every check.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "allm/adapter.hpp"
+#include "allm/executor.hpp"
+
+namespace allm {
+
+struct ConformanceCheck {
+  enum class Outcome : std::uint8_t { passed, failed, skipped };
+  std::string name = {};
+  Outcome outcome = Outcome::passed;
+  // What is wrong and what to do; for a skipped check, the option that it needs. Empty if it passed.
+  std::string message = {};
+};
+
+struct ConformanceReport {
+  std::string subject = {};  // the adapter's provider name, "executor" or "encoder"
+  std::vector<ConformanceCheck> checks = {};
+
+  // Whether no check failed.
+  bool passed() const;
+  // The check of that name, or null.
+  const ConformanceCheck* find(std::string_view name) const;
+  // A line for each check that failed or was skipped, and one with the counts.
+  std::string summary() const;
+};
+
+struct AdapterConformanceOptions {
+  // Must get an answer with text.
+  Request request = {.messages = {user("Say hello.")}};
+  // Must get an answer that calls at least one tool. Without it the checks of tool calls are skipped.
+  std::optional<Request> tool_request = std::nullopt;
+  // Must fail: by an error of open(), or by an ErrorEvent. Without it the checks of errors are skipped.
+  std::optional<Request> failing_request = std::nullopt;
+  std::optional<ModelRef> model = std::nullopt;
+  ApiKey api_key = {};
+  Json options = empty_object();
+  // How long open(), poll() or a destructor may take. Generous, because the machine may be busy: none of them waits.
+  std::chrono::milliseconds max_blocking = std::chrono::seconds(2);
+  // How long a source may take from pending to calling the waker.
+  std::chrono::milliseconds timeout = std::chrono::seconds(30);
+  // How many calls are open at once in the check of concurrent calls.
+  std::size_t threads = 4;
+  // Null: the process's.
+  std::shared_ptr<Runtime> runtime = nullptr;
+};
+
+// `factory` makes an adapter; it is called once for each group of checks, so that a scripted adapter can begin anew.
+// Called from several threads, one after the other.
+ConformanceReport check_adapter(std::function<std::shared_ptr<Adapter>()> factory,
+                                const AdapterConformanceOptions& options = {});
+
+struct ExecutorConformanceOptions {
+  // Whether the executor calls the handlers of the tools it is given. If it runs tools elsewhere, say false and give
+  // `calls`: the checks that need handlers are skipped.
+  bool runs_handlers = true;
+  // Calls that the executor can run.
+  struct Call {
+    Tool tool = {};
+    Json arguments = empty_object();
+  };
+  std::vector<Call> calls = {};
+  // How long a call may take.
+  std::chrono::milliseconds timeout = std::chrono::seconds(30);
+  // How many calls run at once in the check of concurrent calls.
+  std::size_t concurrency = 8;
+};
+
+ConformanceReport check_executor(std::shared_ptr<ToolExecutor> executor,
+                                 const ExecutorConformanceOptions& options = {});
+
+struct EncoderConformanceOptions {
+  // Results to encode, beside those that the suite brings.
+  std::vector<Json> values = {};
+  // How many threads encode at once.
+  std::size_t threads = 4;
+};
+
+ConformanceReport check_encoder(std::shared_ptr<ToolResultEncoder> encoder,
+                                const EncoderConformanceOptions& options = {});
+
+}  // namespace allm
