@@ -30,7 +30,7 @@ struct EngineOptions {
   // What allm does not know goes to the provider. The event filters are read from call options only.
   Json params = empty_object();
   Json context = empty_object();  // for handlers, where neither call nor session has one
-  RetryPolicy retry = {};
+  RetryPolicy retry = RetryPolicy::standard();
   std::shared_ptr<Telemetry> telemetry = nullptr;
   std::shared_ptr<const Catalogue> catalogue = nullptr;  // for capability checks and costs
   std::shared_ptr<Runtime> runtime = nullptr;            // default: Runtime::process()

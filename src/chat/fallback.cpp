@@ -79,8 +79,9 @@ struct Candidates {
 Error with_failures(const Error& error, const Json& failed) {
   Json metadata = error.metadata();
   metadata["fallback"] = {{"failed", failed}};
-  return std::visit([&](const auto& detail) { return Error(detail, error.message(), metadata, error.reported_cause()); },
-                    error.detail());
+  return std::visit(
+      [&](const auto& detail) { return Error(detail, error.message(), metadata, error.reported_cause()); },
+      error.detail());
 }
 
 class FallbackSource : public EventSource {

@@ -49,6 +49,7 @@ bool is_retryable(const RetryPolicy& policy, const Error& error) {
   return !metadata.is_object() || metadata.value("retryable", Json(true)) != false;
 }
 
+RetryPolicy RetryPolicy::standard() { return {}; }
 RetryPolicy RetryPolicy::off() { return {.max_attempts = 1, .retry_on = {}}; }
 
 ModelCall::ModelCall(std::shared_ptr<const Run> run, const AdapterCall& call, SpanId parent)
