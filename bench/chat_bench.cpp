@@ -13,7 +13,7 @@ void a_chat(benchmark::State& state) {
   for (auto _ : state) {
     const Engine engine({.adapter = std::make_shared<FakeAdapter>(script), .tools = tools});
     const Result<ChatResult> result = chat(engine, thread);
-    if (!result || result->halted_reason != halted::completed || result->thread.messages.size() != 4) {
+    if (!result || result->halted_reason() != halted::completed || result->thread.messages.size() != 4) {
       state.SkipWithError("wrong result");
       break;
     }

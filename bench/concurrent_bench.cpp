@@ -78,7 +78,7 @@ class Driver {
       if (polled.is_pending()) return;
       if (polled.has_event()) {
         if (const auto* done = polled.event().get_if<ChatCompleted>()) {
-          if (done->result->halted_reason == halted::completed) ++completed_;
+          if (done->result->halted_reason() == halted::completed) ++completed_;
         }
         continue;
       }

@@ -46,7 +46,7 @@ int main() {
   const allm::Result<allm::ChatResult> result = collector.chat_result();
   if (!result) return fail(result.error().message());
   std::cout << "(" << deltas << " pieces, " << result->usage.total().value_or(0) << " tokens, ended as "
-            << result->halted_reason << ")\n";
+            << result->halted_reason() << ")\n";
 
   if (deltas != 3) return fail("three pieces of text");
   if (result->text() != "The sea is calm tonight.") return fail(result->text());

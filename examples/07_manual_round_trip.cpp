@@ -44,7 +44,7 @@ int main() {
 
   allm::Result<allm::ChatResult> result = allm::chat(engine, {allm::user("Read my notes, then delete them.")}, manual);
   int answered = 0;
-  while (result && result->halted_reason == allm::halted::manual_tool_calls) {
+  while (result && result->halted_reason() == allm::halted::manual_tool_calls) {
     allm::Thread thread = result->thread;  // it ends with the model's calls
     for (const allm::ToolCall& call : result->final_response->tool_calls) {
       const std::string content = run_by_hand(call);
@@ -59,5 +59,5 @@ int main() {
   std::cout << result->text() << '\n';
 
   if (answered != 2) return fail("two calls answered");
-  return result->halted_reason == allm::halted::completed ? 0 : fail(result->halted_reason);
+  return result->halted_reason() == allm::halted::completed ? 0 : fail(result->halted_reason());
 }

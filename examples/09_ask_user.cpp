@@ -46,7 +46,7 @@ int main() {
   if (asked->session.status != allm::SessionStatus::awaiting_user) return fail("a session that waits for the user");
 
   std::cout << "assistant: " << *asked->session.pending_question << '\n';
-  for (const allm::Json& choice : asked->result.metadata["ask_user_opts"]["choices"]) {
+  for (const allm::Json& choice : std::get<allm::ended::AskUser>(asked->result.end).options["choices"]) {
     std::cout << "           [" << choice.get<std::string>() << "]\n";
   }
 

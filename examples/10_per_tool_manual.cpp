@@ -37,11 +37,11 @@ int main() {
 
   const allm::Result<allm::ChatResult> paused = allm::chat(engine, {allm::user("Send 40 to Bob.")});
   if (!paused) return fail(paused.error().message());
-  if (paused->halted_reason != allm::halted::manual_tool_calls) return fail(paused->halted_reason);
+  if (paused->halted_reason() != allm::halted::manual_tool_calls) return fail(paused->halted_reason());
   std::cout << "run by the loop: " << paused->steps[0].tool_results[0].text() << '\n';
 
   allm::Thread thread = paused->thread;
-  for (const allm::ToolCall& call : paused->manual_tool_calls) {
+  for (const allm::ToolCall& call : paused->manual_tool_calls()) {
     std::cout << "run by hand:     " << call.name << call.arguments << '\n';
     thread.messages.push_back(allm::tool_result(call.id, R"({"sent": 40})"));
   }
@@ -50,6 +50,6 @@ int main() {
   if (!result) return fail(result.error().message());
   std::cout << "assistant:       " << result->text() << '\n';
 
-  if (paused->manual_tool_calls.size() != 1) return fail("one manual call");
-  return result->halted_reason == allm::halted::completed ? 0 : fail(result->halted_reason);
+  if (paused->manual_tool_calls().size() != 1) return fail("one manual call");
+  return result->halted_reason() == allm::halted::completed ? 0 : fail(result->halted_reason());
 }

@@ -31,7 +31,7 @@ LAYERS["cli"] = set(LAYERS)
 
 # The layer of each header in include/allm/.
 PUBLIC_HEADERS = {
-    "data": "error event handler handler_forms json lane media message model request response result serialize session "
+    "data": "end error event handler handler_forms json lane media message model pending_call request response result serialize session "
             "thread tool tool_outcome trace usage validate",
     "schema": "describe describe_detail schema typed_tool",
     "runtime": "runtime stream",

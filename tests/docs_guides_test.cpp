@@ -129,10 +129,10 @@ TEST_F(StreamingGuide, ACancelledRunHasAResultToo) {
     if (event.tag() == allm::EventTag::step_completed) break;
   }
   allm::Result<allm::ChatResult> result = collector.chat_result();
-  // result->halted_reason == "cancelled", with the steps that were finished
+  // result->halted_reason() == "cancelled", with the steps that were finished
   // [/streaming-cancelled]
   ASSERT_TRUE(result);
-  EXPECT_EQ(result->halted_reason, allm::halted::cancelled);
+  EXPECT_EQ(result->halted_reason(), allm::halted::cancelled);
   EXPECT_EQ(result->steps.size(), 1U);
 }
 
@@ -315,8 +315,8 @@ TEST_F(ErrorsGuide, ALaterFailureKeepsWhatWasDone) {
   const allm::Engine engine({.adapter = allm::fake({calls("lookup")}), .tools = {answering("lookup", allm::ok(1))}});
   // [errors-halted]
   allm::Result<allm::ChatResult> result = allm::chat(engine, {allm::user("hi")});
-  if (result && result->halted_reason == allm::halted::error) {
-    out << result->error->message() << " after " << result->steps.size() << " step\n";
+  if (result && result->halted_reason() == allm::halted::error) {
+    out << result->error()->message() << " after " << result->steps.size() << " step\n";
   }
   // [/errors-halted]
   EXPECT_NE(out.str().find("after 1 step"), std::string::npos);
@@ -396,7 +396,7 @@ TEST_F(FakeGuide, ErrorsBeforeAndAfterTheMessageHasBegun) {
 
   auto broken = allm::chat(engine, {allm::user("hi")});
   ASSERT_TRUE(broken);  // a message had begun: it is in the result
-  EXPECT_EQ(broken->halted_reason, allm::halted::error);
+  EXPECT_EQ(broken->halted_reason(), allm::halted::error);
   EXPECT_EQ(broken->text(), "Half of");
   // [/fake-errors]
 }

@@ -56,7 +56,7 @@ TEST(DocsRunControl, Gate) {
   };
   EXPECT_EQ(answer("read_file").thread.messages[2].text(), R"({"q":1})");
   EXPECT_EQ(answer("search").thread.messages[2].text(), R"({"q":1,"limit":10})");
-  EXPECT_EQ(answer("send_mail").halted_reason, "manual_tool_calls");
+  EXPECT_EQ(answer("send_mail").halted_reason(), "manual_tool_calls");
   EXPECT_EQ(answer("delete_file").thread.messages[2].text(),
             R"({"error":"only reading is allowed here","reason":"denied"})");
 }
@@ -92,12 +92,12 @@ TEST(DocsRunControl, Limits) {
                             .max_tool_calls = 40,
                             .max_repeated_failures = 3});
   if (!result) return;  // result.error() says why
-  if (result->halted_reason == allm::halted::max_cost) {
-    // result->metadata == {"max_cost": 0.5}; result->thread can be continued
+  if (result->halted_reason() == allm::halted::max_cost) {
+    // std::get<allm::ended::Limit>(result->end) has the limit; result->thread can be continued
   }
   // [/control-limits]
-  EXPECT_EQ(result->halted_reason, "max_cost");
-  EXPECT_EQ(result->metadata, allm::Json({{"max_cost", 0.5}, {"cost_unknown", true}}));
+  EXPECT_EQ(result->halted_reason(), "max_cost");
+  EXPECT_EQ(result->full_metadata(), allm::Json({{"max_cost", 0.5}, {"cost_unknown", true}}));
 }
 
 TEST(DocsRunControl, Cancel) {
@@ -121,10 +121,10 @@ TEST(DocsRunControl, Cancel) {
     at_once.request_stop();  // the second: stop
   });
   auto result = allm::chat(engine, thread, options);
-  // result->halted_reason == "cancelled"; result->thread is valid, and can be continued
+  // result->halted_reason() == "cancelled"; result->thread is valid, and can be continued
   // [/control-cancel]
   ASSERT_TRUE(result.has_value());
-  EXPECT_EQ(result->halted_reason, "cancelled");
+  EXPECT_EQ(result->halted_reason(), "cancelled");
   EXPECT_TRUE(allm::validate(result->thread).has_value());
   allm::testing::eventually([&] { return runtime->stats().running == 0; }, "the handler's end");
 }

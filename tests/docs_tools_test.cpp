@@ -279,11 +279,11 @@ TEST(DocsTools, HaltPolicy) {
   const allm::Engine engine = engine_calling(broken);
   // [tools-errors-halt]
   auto result = allm::chat(engine, {allm::user("go")}, {.on_tool_error = allm::ToolErrorAction::halt});
-  // result->halted_reason == "tool_error", result->metadata["halt_tool_call_id"] == "c1"
+  // result->halted_reason() == "tool_error", std::get<allm::ended::ToolError>(result->end).tool_call_id == "c1"
   // [/tools-errors-halt]
   ASSERT_TRUE(result.has_value());
-  EXPECT_EQ(result->halted_reason, "tool_error");
-  EXPECT_EQ(result->metadata["halt_tool_call_id"], "c1");
+  EXPECT_EQ(result->halted_reason(), "tool_error");
+  EXPECT_EQ(std::get<allm::ended::ToolError>(result->end).tool_call_id, "c1");
 }
 
 TEST(DocsTools, WholeLoopManual) {
@@ -298,9 +298,9 @@ TEST(DocsTools, WholeLoopManual) {
   }
   auto second = allm::chat(engine, thread, {.mode = allm::Mode::manual});
   // [/tools-manual]
-  EXPECT_EQ(first->halted_reason, "manual_tool_calls");
+  EXPECT_EQ(first->halted_reason(), "manual_tool_calls");
   ASSERT_TRUE(second.has_value());
-  EXPECT_EQ(second->halted_reason, "completed");
+  EXPECT_EQ(second->halted_reason(), "completed");
   EXPECT_EQ(second->text(), "done");
 }
 
@@ -327,12 +327,12 @@ TEST(DocsTools, PerToolManual) {
   // [tools-per-tool-manual-run]
   auto result = allm::chat(engine, {allm::user("Ship it.")});
   if (!result) return;
-  for (const allm::ToolCall& call : result->manual_tool_calls) {
+  for (const allm::ToolCall& call : result->manual_tool_calls()) {
     result->thread.messages.push_back(allm::tool_result(call.id, "deployed by hand"));
   }
   auto answer = allm::chat(engine, result->thread);
   // [/tools-per-tool-manual-run]
-  EXPECT_EQ(result->halted_reason, "manual_tool_calls");
+  EXPECT_EQ(result->halted_reason(), "manual_tool_calls");
   ASSERT_TRUE(answer.has_value());
   EXPECT_EQ(answer->text(), "done");
 }
@@ -342,7 +342,7 @@ TEST(DocsTools, AskUser) {
   const allm::Engine engine = engine_calling(book);
   // [tools-ask-user]
   auto result = allm::chat(engine, {allm::user("Book a table.")});
-  if (result && result->halted_reason == allm::halted::ask_user) {
+  if (result && result->halted_reason() == allm::halted::ask_user) {
     allm::Thread thread = result->thread;  // it ends with the question
     thread.messages.push_back(allm::user("On Friday."));
     result = allm::chat(engine, thread);
@@ -359,13 +359,13 @@ TEST(DocsTools, HaltWithAReasonOfOnesOwn) {
   const allm::Engine engine = engine_calling(transfer);
   // [tools-halt]
   auto result = allm::chat(engine, {allm::user("Send 500.")});
-  if (result && result->halted_reason == "needs_approval") {
-    const allm::Json& what = result->metadata["halt_result"];  // {"amount": 500}
+  if (const auto* halted = result ? std::get_if<allm::ended::Halted>(&result->end) : nullptr) {
+    const allm::Json& what = halted->result;  // {"amount": 500}; halted->reason == "needs_approval"
     EXPECT_EQ(what["amount"], 500);
   }
   // [/tools-halt]
   ASSERT_TRUE(result.has_value());
-  EXPECT_EQ(result->halted_reason, "needs_approval");
+  EXPECT_EQ(result->halted_reason(), "needs_approval");
 }
 
 TEST(DocsTools, UnknownTool) {
@@ -593,7 +593,7 @@ TEST(DocsTypedTools, Manual) {
       engine_calling(allm::tool<Forecast>({.name = "forecast", .manual = true}), {{"city", "Rome"}});
   // [typed-manual]
   auto result = allm::chat(engine, {allm::user("And tomorrow?")});
-  for (const allm::ToolCall& call : result->manual_tool_calls) {
+  for (const allm::ToolCall& call : result->manual_tool_calls()) {
     auto args = allm::arguments_from_json<Forecast>(call.arguments);
     std::string answer = args ? "clear over " + args->city : args.error().message();
     result->thread.messages.push_back(allm::tool_result(call.id, answer));

@@ -331,7 +331,7 @@ std::string written(Result<T> result) {
 }
 std::string written(const Result<ToolBatch>& batch) {
   if (!batch) return "error " + *to_json(batch.error());
-  std::string text = batch->halt ? batch->halt->dump() : "-";
+  std::string text = batch->halt ? StepResult{.end = *batch->halt}.full_metadata().dump() : "-";
   for (const Message& message : batch->messages) text += *to_json(message);
   return text;
 }
@@ -352,10 +352,8 @@ StreamCollector collect(EventStream events, Thread seed = {}) {
 
 // In every turn each call is answered once, but for those that are pending.
 void check_answers(const ChatResult& result) {
-  std::vector<ToolCall> pending;
-  if (result.halted_reason == halted::manual_tool_calls) {
-    pending = result.manual_tool_calls.empty() ? result.final_response->tool_calls : result.manual_tool_calls;
-  }
+  std::vector<ToolCall> pending(result.manual_tool_calls().begin(), result.manual_tool_calls().end());
+  if (pending.empty() && std::holds_alternative<ended::Manual>(result.end)) pending = result.final_response->tool_calls;
   const MessageList& messages = result.thread.messages;
   for (std::size_t i = 0; i < messages.size(); ++i) {
     if (messages[i].tool_calls.empty()) continue;

@@ -382,14 +382,82 @@ Response Random::response() {
   return response;
 }
 
+PendingToolCall Random::pending_tool_call() { return {tool_call(), any_of(PendingKind::suspended)}; }
+
+ended::AskUser Random::question(const Response& response) {
+  ended::AskUser asked{.question = text(), .options = object(2), .tool_call_id = text()};
+  if (!response.tool_calls.empty()) asked.tool_call_id = response.tool_calls.front().id;
+  for (const ToolCall& call : response.tool_calls) {
+    if (call.id != asked.tool_call_id) continue;
+    asked.tool_name = call.name;
+    break;
+  }
+  return asked;
+}
+
+StepEnd Random::step_end(const Response& response) {
+  switch (below(response.finish_reason == FinishReason::error ? 5 : 7)) {
+    case 0:
+      return question(response);
+    case 1:
+      return ended::Halted{.reason = "own " + text(), .result = json(2), .tool_call_id = text()};
+    case 2:
+      return ended::ToolError{text(), maybe([&] { return error(); })};
+    case 3:
+      return ended::Manual{list([&] { return pending_tool_call(); })};
+    case 4:
+      return ended::Cancelled{};
+    default:
+      if (response.finish_reason == FinishReason::error) return ended::Failed{response.error};
+      return ended::Completed{};
+  }
+}
+
+ended::Limit Random::limit() {
+  ended::Limit limit{.which = any_of(ended::Limit::Which::max_repeated_failures), .value = integer()};
+  if (limit.which == ended::Limit::Which::max_cost) {
+    limit.value = real();
+    limit.cost_unknown = chance();
+  } else if (limit.which == ended::Limit::Which::max_repeated_failures) {
+    limit.tool_name = text();
+    limit.tool_call_id = text();
+  }
+  return limit;
+}
+
+RunEnd Random::run_end(const Response& response) {
+  switch (below(10)) {
+    case 0:
+      return question(response);
+    case 1:
+      return ended::Halted{.reason = "own " + text(), .result = json(2), .tool_call_id = text()};
+    case 2:
+      return ended::ToolError{text(), maybe([&] { return error(); })};
+    case 3:
+      return ended::Manual{list([&] { return pending_tool_call(); }), integer()};
+    case 4:
+      return ended::Cancelled{};
+    case 5:
+      return ended::Failed{maybe([&] { return error(); })};
+    case 6:
+      return limit();
+    case 7:
+      return ended::MaxTurns{integer()};
+    case 8:
+      return ended::HaltWhen{integer()};
+    default:
+      return ended::Completed{};
+  }
+}
+
 StepResult Random::step_result() {
   StepResult step;
   step.thread = thread();
   step.response = response();
   step.tool_results = list([&] { return message(); });
   step.done = chance();
-  if (chance(4)) step.manual_tool_calls = list([&] { return tool_call(); });
-  step.metadata = step.manual_tool_calls.empty() ? metadata() : object(2);
+  step.end = step_end(step.response);
+  step.metadata = std::holds_alternative<ended::Completed>(step.end) ? metadata() : object(2);
   step.unknown_fields = unknown_fields();
   return step;
 }
@@ -398,13 +466,9 @@ ChatResult Random::chat_result() {
   ChatResult result;
   result.thread = thread();
   result.final_response = maybe([&] { return response(); });
-  result.halted_reason = text();
-  result.pending_question = maybe([&] { return text(); });
-  result.pending_tool_call_id = maybe([&] { return text(); });
+  result.end = run_end(result.final_response.value_or(Response()));
   if (chance()) result.steps = list([&] { return step_result(); });
   result.usage = usage();
-  if (chance(4)) result.error = error();
-  if (chance(4)) result.manual_tool_calls = list([&] { return tool_call(); });
   result.metadata = object(2);
   result.unknown_fields = unknown_fields();
   return result;
@@ -415,7 +479,7 @@ Session Random::session() {
   session.id = maybe([&] { return text(); });
   session.thread = thread();
   session.status = any_of(SessionStatus::error);
-  session.pending_tool_calls = list([&] { return tool_call(); });
+  session.pending_tool_calls = list([&] { return pending_tool_call(); });
   session.pending_question = maybe([&] { return text(); });
   session.pending_tool_call_id = maybe([&] { return text(); });
   session.context = object(3);

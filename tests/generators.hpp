@@ -113,6 +113,12 @@ class Random {
   Request request();
   Usage usage();
   Response response();
+  PendingToolCall pending_tool_call();
+  // The response is that of the step, or the last one of the run.
+  ended::AskUser question(const Response& response);
+  StepEnd step_end(const Response& response);
+  ended::Limit limit();
+  RunEnd run_end(const Response& response);
   StepResult step_result();
   ChatResult chat_result();
   Session session();

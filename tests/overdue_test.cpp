@@ -61,7 +61,7 @@ TEST(Overdue, AThousandHandlersThatNeverReturnDoNotKeepAChatFromItsAnswer) {
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(timeouts(*result), kCalls);
   EXPECT_EQ(result->text(), "moved on");
-  EXPECT_EQ(result->halted_reason, "completed");
+  EXPECT_EQ(result->halted_reason(), "completed");
 
   // On a busy machine a call can be over before it had a thread; such a one is not set aside. Make up for them.
   while (entered() < kCalls) {

@@ -39,7 +39,7 @@ inline ChatResult run_in(Form form, const Engine& engine, const Thread& thread, 
   }
   EXPECT_TRUE(result.has_value()) << result.error().message();
   if (!result) return {};
-  EXPECT_FALSE(result->error.has_value());
+  EXPECT_EQ(result->error(), nullptr);
   EXPECT_TRUE(validate(result->thread).has_value());
   return *std::move(result);
 }
@@ -50,7 +50,7 @@ inline bool can_go_on(const Thread& thread) {
   Thread longer = thread;
   longer.messages.push_back(user("go on"));
   const auto result = chat(engine, longer);
-  return result && result->halted_reason == halted::completed;
+  return result && result->halted_reason() == halted::completed;
 }
 
 inline std::string reason_of(const Message& message) {

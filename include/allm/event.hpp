@@ -142,7 +142,7 @@ struct StepCompleted {
 
   const Response& response() const { return step->response; }
   const Thread& thread() const { return step->thread; }
-  const std::vector<ToolCall>& manual_tool_calls() const { return step->manual_tool_calls; }
+  const std::vector<PendingToolCall>& manual_tool_calls() const { return step->manual_tool_calls(); }
   bool operator==(const StepCompleted& other) const { return *step == *other.step && mode == other.mode; }
 };
 struct ChatCompleted {

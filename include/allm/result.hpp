@@ -6,28 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "allm/end.hpp"
 #include "allm/response.hpp"
 #include "allm/thread.hpp"
 
 namespace allm {
-
-// Why a run ended. The set is open: a handler may end a run with a reason of its own.
-namespace halted {
-inline constexpr std::string_view completed = "completed";
-inline constexpr std::string_view error = "error";
-inline constexpr std::string_view max_turns = "max_turns";
-inline constexpr std::string_view halt_when = "halt_when";
-inline constexpr std::string_view ask_user = "ask_user";
-inline constexpr std::string_view tool_error = "tool_error";
-inline constexpr std::string_view manual_tool_calls = "manual_tool_calls";
-inline constexpr std::string_view cancelled = "cancelled";
-// The run reached a limit of its options; the thread is as its last finished step left it, and can be continued.
-inline constexpr std::string_view run_timeout = "run_timeout";
-inline constexpr std::string_view max_total_tokens = "max_total_tokens";
-inline constexpr std::string_view max_cost = "max_cost";
-inline constexpr std::string_view max_tool_calls = "max_tool_calls";
-inline constexpr std::string_view max_repeated_failures = "max_repeated_failures";
-}  // namespace halted
 
 // One model call and the tools it led to.
 struct StepResult {
@@ -35,14 +18,19 @@ struct StepResult {
   Response response = {};
   std::vector<Message> tool_results = {};  // tool messages in the order of the calls
   bool done = false;                       // nothing is left to run; "done?" in JSON
-  // Calls of manual tools, waiting for the program. In JSON they are `metadata.manual_tool_calls`.
-  std::vector<ToolCall> manual_tool_calls = {};
-  // {"mode": "manual"} when the whole loop is manual; {"halted_reason": "cancelled"} when the run was
-  // cancelled during its tools; the halt's facts when a tool ended the step:
-  // halted_reason, halt_tool_call_id, halt_result, pending_question, pending_tool_call_id,
-  // ask_user_opts, on_tool_error_exception.
+  // Why the step ended; Failed exactly if the response's finish_reason is `error` and no tool ended the step.
+  StepEnd end = {};
+  // What the end does not say.
   Json metadata = empty_object();
   Json unknown_fields = null_json();
+
+  // The calls of a Manual end; else none.
+  const std::vector<PendingToolCall>& manual_tool_calls() const;
+  // `metadata` and the facts of the end, as JSON has them: {"mode": "manual"} when the whole loop is manual, else
+  // halted_reason and by reason: ask_user {pending_question, pending_tool_call_id, ask_user_opts}; tool_error
+  // {halt_tool_call_id, on_tool_error_exception?}; a handler's own {halt_tool_call_id, halt_result}; and
+  // manual_tool_calls.
+  Json full_metadata() const;
   bool operator==(const StepResult&) const;
 };
 
@@ -50,26 +38,30 @@ struct StepResult {
 struct ChatResult {
   Thread thread = {};
   std::optional<Response> final_response = std::nullopt;
-  std::string halted_reason = std::string(halted::completed);
-  std::optional<std::string> pending_question = std::nullopt;
-  std::optional<std::string> pending_tool_call_id = std::nullopt;
+  RunEnd end = {};
   std::vector<StepResult> steps = {};
   Usage usage = {};  // summed over the run
-  // What ended the run, for halted_reason "error". In JSON it is `metadata.error`.
-  std::optional<Error> error = std::nullopt;
-  // As in StepResult.
-  std::vector<ToolCall> manual_tool_calls = {};
-  // By halted_reason: max_turns {max_turns}; halt_when {halt_when_step_index}; ask_user
-  // {pending_question, pending_tool_call_id, ask_user_opts}; tool_error {halt_tool_call_id,
-  // on_tool_error_exception?}; manual {manual_turn_index}; a handler's own {halt_tool_call_id,
-  // halt_result}; a limit of the options {<its name>: the limit}, with {cost_unknown: true} where a cost could not be
-  // told and {tool_name, tool_call_id} of a call that failed too often. A finalize run adds {structured_finalize:
-  // {pass_1_halted, pass_2_error?}}.
+  // What the end does not say. A finalize run has {structured_finalize: {pass_1_halted, pass_2_error?}}.
   Json metadata = empty_object();
   Json unknown_fields = null_json();
 
   // The final answer's text, "" if there is none.
   std::string text() const;
+
+  // The end as text, "completed" and so on; it lives as long as the result.
+  std::string_view halted_reason() const { return allm::halted_reason(end); }
+  // What ended the run, if the end is Failed; else null.
+  const Error* error() const;
+  // The question that waits for an answer, if the end is AskUser; else null.
+  const std::string* pending_question() const;
+  // The calls of a Manual end; else none.
+  const std::vector<PendingToolCall>& manual_tool_calls() const;
+  // `metadata` and the facts of the end, as JSON has them. By reason: max_turns {max_turns}; halt_when
+  // {halt_when_step_index}; ask_user {pending_question, pending_tool_call_id, ask_user_opts}; tool_error
+  // {halt_tool_call_id, on_tool_error_exception?}; manual_tool_calls {manual_turn_index, manual_tool_calls?}; error
+  // {error?}; a handler's own {halt_tool_call_id, halt_result}; a limit of the options {<its name>: the limit}, with
+  // {cost_unknown: true} where a cost could not be told and {tool_name, tool_call_id} of a call that failed too often.
+  Json full_metadata() const;
 
   bool operator==(const ChatResult&) const;
 };

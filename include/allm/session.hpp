@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "allm/pending_call.hpp"
 #include "allm/thread.hpp"
 
 namespace allm {
@@ -26,7 +27,7 @@ struct Session {
   std::optional<std::string> id = std::nullopt;
   Thread thread = {};
   SessionStatus status = SessionStatus::idle;
-  std::vector<ToolCall> pending_tool_calls = {};
+  std::vector<PendingToolCall> pending_tool_calls = {};
   std::optional<std::string> pending_question = std::nullopt;
   std::optional<std::string> pending_tool_call_id = std::nullopt;
   Json context = empty_object();  // handed to tool handlers

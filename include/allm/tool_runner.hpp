@@ -12,11 +12,8 @@ namespace allm {
 
 struct ToolBatch {
   std::vector<Message> messages = {};  // one tool message per call, in the order of the calls
-  // Why the run should end, if a call said so: the facts of the halting call of the lowest index.
-  // {halted_reason, halt_tool_call_id, halt_result} for a handler's halt; {halted_reason:
-  // "tool_error", halt_tool_call_id, on_tool_error_exception?} for a failure under the halt policy;
-  // {halted_reason: "ask_user", pending_question, pending_tool_call_id, ask_user_opts} for a question.
-  std::optional<Json> halt = std::nullopt;
+  // Why the run should end, if a call said so: AskUser, Halted or ToolError of the call of the lowest index.
+  std::optional<StepEnd> halt = std::nullopt;
   bool operator==(const ToolBatch&) const;
 };
 

@@ -66,8 +66,8 @@ TEST(AdapterProtocol, AStreamThatEndsWithoutAMessageIsAFailedCall) {
 TEST(AdapterProtocol, AStreamThatEndsWithinItsMessageBreaksIt) {
   const auto result = chat(rogue({kStarted, TextDelta{.delta = "a"}}), {user("hi")});
   ASSERT_TRUE(result.has_value());
-  EXPECT_EQ(result->halted_reason, "error");
-  EXPECT_TRUE(malformed(result->error));
+  EXPECT_EQ(result->halted_reason(), "error");
+  EXPECT_TRUE(malformed(*result->error()));
   EXPECT_EQ(result->final_response->output_text, "a");
   EXPECT_EQ(
       tags_of(stream(rogue({kStarted}), {user("hi")})),
@@ -84,7 +84,7 @@ TEST(AdapterProtocol, AMessageNeedNotSayThatItStarted) {
   const auto result = chat(rogue({TextDelta{.delta = "a"}, TextDelta{.delta = "b"}, kCompleted}), {user("hi")});
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->text(), "ab");
-  EXPECT_EQ(chat(rogue({kCompleted}), {user("hi")})->halted_reason, "completed");
+  EXPECT_EQ(chat(rogue({kCompleted}), {user("hi")})->halted_reason(), "completed");
 }
 
 TEST(AdapterProtocol, WhatFollowsTheCompletedMessageIsKept) {
@@ -107,8 +107,8 @@ TEST(AdapterProtocol, EventsThatAreNotAModelsAreRefused) {
     EXPECT_TRUE(malformed(first.error()));
     const auto later = chat(rogue({kStarted, event, kCompleted}), {user("hi")});
     ASSERT_TRUE(later.has_value()) << to_string(event.tag());
-    EXPECT_EQ(later->halted_reason, "error");
-    EXPECT_TRUE(malformed(later->error));
+    EXPECT_EQ(later->halted_reason(), "error");
+    EXPECT_TRUE(malformed(*later->error()));
   }
 }
 

@@ -48,8 +48,8 @@ INSTANTIATE_TEST_SUITE_P(Forms, Budget, ::testing::Values(Form::folded, Form::st
 TEST_P(Budget, TheTimeOfARunMayEndInItsFirstStep) {
   const auto adapter = fake({kHangs});
   const ChatResult result = run(Engine({.adapter = adapter}), {.run_timeout = milliseconds(5)});
-  EXPECT_EQ(result.halted_reason, "run_timeout");
-  EXPECT_EQ(result.metadata, Json({{"run_timeout", 5}}));
+  EXPECT_EQ(result.halted_reason(), "run_timeout");
+  EXPECT_EQ(result.full_metadata(), Json({{"run_timeout", 5}}));
   EXPECT_TRUE(result.steps.empty());
   EXPECT_FALSE(result.final_response.has_value());
   EXPECT_EQ(result.thread, Thread{user("hi")});
@@ -59,7 +59,7 @@ TEST_P(Budget, TheTimeOfARunMayEndInALaterStep) {
   ChatResult result;
   do {
     result = run(engine_of({kGood, kHangs}), {.run_timeout = milliseconds(50)});
-    EXPECT_EQ(result.halted_reason, "run_timeout");
+    EXPECT_EQ(result.halted_reason(), "run_timeout");
   } while (result.steps.empty());  // on a busy machine
   ASSERT_EQ(result.steps.size(), 1U);
   EXPECT_EQ(result.thread, result.steps[0].thread);
@@ -73,9 +73,9 @@ TEST_P(Budget, TheTimeOfARunMayEndWhileToolsRun) {
   do {
     const Engine engine({.adapter = fake({turn, kAnswer}), .tools = with_usual(stubborn.tool())});
     result = run(engine, {.run_timeout = milliseconds(50), .max_concurrency = 1});
-    EXPECT_EQ(result.halted_reason, "run_timeout");
+    EXPECT_EQ(result.halted_reason(), "run_timeout");
   } while (stubborn.entered->value() == 0 || result.steps.empty());
-  EXPECT_EQ(result.metadata, Json({{"run_timeout", 50}}));
+  EXPECT_EQ(result.full_metadata(), Json({{"run_timeout", 50}}));
   ASSERT_EQ(result.steps.size(), 1U);
   EXPECT_EQ(reasons_of(result.steps[0]), (Reasons{"timeout", "not_run"}));
   stubborn.may_end->open();
@@ -89,7 +89,7 @@ TEST_P(Budget, AHandlersOwnReasonComesBeforeTheTime) {
     const Engine engine({.adapter = fake({turn, kAnswer}), .tools = with_usual(stubborn.tool())});
     result = run(engine, {.run_timeout = milliseconds(50)});
   } while (stubborn.entered->value() == 0);
-  EXPECT_EQ(result.halted_reason, "own");
+  EXPECT_EQ(result.halted_reason(), "own");
   stubborn.may_end->open();
 }
 
@@ -109,15 +109,15 @@ TEST(BudgetOfAStep, TimeThatIsOverIsAnErrorWhereNoLoopCanEnd) {
 TEST_P(Budget, TokensAreCountedOverAllSteps) {
   const Usage usage{.input_tokens = 7, .output_tokens = 3};
   ChatResult result = run(engine_of({kGood, kGood, kAnswer}, usage), {.max_total_tokens = 20});
-  EXPECT_EQ(result.halted_reason, "max_total_tokens");
-  EXPECT_EQ(result.metadata, Json({{"max_total_tokens", 20}}));
+  EXPECT_EQ(result.halted_reason(), "max_total_tokens");
+  EXPECT_EQ(result.full_metadata(), Json({{"max_total_tokens", 20}}));
   EXPECT_EQ(result.steps.size(), 2U);
   EXPECT_EQ(reasons_of(result.steps[1]), (Reasons{"fine"})) << "the tools of the step have run";
-  EXPECT_EQ(run(engine_of({kGood, kGood, kAnswer}, usage), {.max_total_tokens = 21}).halted_reason, "completed");
-  EXPECT_EQ(run(engine_of({kAnswer}, usage), {.max_total_tokens = 1}).halted_reason, "completed")
+  EXPECT_EQ(run(engine_of({kGood, kGood, kAnswer}, usage), {.max_total_tokens = 21}).halted_reason(), "completed");
+  EXPECT_EQ(run(engine_of({kAnswer}, usage), {.max_total_tokens = 1}).halted_reason(), "completed")
       << "no step would follow";
   const Usage odd{.input_tokens = 7, .output_tokens = 3, .total_tokens = 100};
-  EXPECT_EQ(run(engine_of({kGood, kAnswer}, odd), {.max_total_tokens = 100}).halted_reason, "max_total_tokens");
+  EXPECT_EQ(run(engine_of({kGood, kAnswer}, odd), {.max_total_tokens = 100}).halted_reason(), "max_total_tokens");
   const Usage endless{.total_tokens = std::numeric_limits<std::int64_t>::max() - 1};
   EXPECT_EQ(
       run(engine_of({kGood, kGood, kAnswer}, endless), {.max_total_tokens = std::numeric_limits<std::int64_t>::max()})
@@ -128,16 +128,16 @@ TEST_P(Budget, TokensAreCountedOverAllSteps) {
 TEST_P(Budget, CostsAreCountedOverAllSteps) {
   const Usage usage{.input_tokens = 1, .output_tokens = 1, .total_cost = 0.5};
   const ChatResult result = run(engine_of({kGood, kGood, kAnswer}, usage), {.max_cost = 1.0});
-  EXPECT_EQ(result.halted_reason, "max_cost");
-  EXPECT_EQ(result.metadata, Json({{"max_cost", 1.0}}));
+  EXPECT_EQ(result.halted_reason(), "max_cost");
+  EXPECT_EQ(result.full_metadata(), Json({{"max_cost", 1.0}}));
   EXPECT_EQ(result.steps.size(), 2U);
-  EXPECT_EQ(run(engine_of({kGood, kGood, kAnswer}, usage), {.max_cost = 1.25}).halted_reason, "completed");
+  EXPECT_EQ(run(engine_of({kGood, kGood, kAnswer}, usage), {.max_cost = 1.25}).halted_reason(), "completed");
 }
 
 TEST_P(Budget, ACostThatNobodyKnowsEndsTheRun) {
   const ChatResult result = run(engine_of({kGood, kAnswer}, Usage{.input_tokens = 1}), {.max_cost = 1.0});
-  EXPECT_EQ(result.halted_reason, "max_cost");
-  EXPECT_EQ(result.metadata, Json({{"max_cost", 1.0}, {"cost_unknown", true}}));
+  EXPECT_EQ(result.halted_reason(), "max_cost");
+  EXPECT_EQ(result.full_metadata(), Json({{"max_cost", 1.0}, {"cost_unknown", true}}));
   EXPECT_EQ(result.steps.size(), 1U);
 }
 
@@ -145,32 +145,32 @@ TEST_P(Budget, ToolsAreCountedWhenTheyRun) {
   const FakeCallScript three = {fake_tool_call("c0", "good"), fake_tool_call("c1", "good"),
                                 fake_tool_call("c2", "good"), kRunTools};
   const ChatResult result = run(engine_of({kGood, three, kAnswer}), {.max_tool_calls = 3});
-  EXPECT_EQ(result.halted_reason, "max_tool_calls");
-  EXPECT_EQ(result.metadata, Json({{"max_tool_calls", 3}}));
+  EXPECT_EQ(result.halted_reason(), "max_tool_calls");
+  EXPECT_EQ(result.full_metadata(), Json({{"max_tool_calls", 3}}));
   ASSERT_EQ(result.steps.size(), 2U);
   EXPECT_EQ(reasons_of(result.steps[1]), (Reasons{"fine", "fine", "not_run"}));
-  EXPECT_EQ(run(engine_of({kGood, three, kAnswer}), {.max_tool_calls = 4}).halted_reason, "completed")
+  EXPECT_EQ(run(engine_of({kGood, three, kAnswer}), {.max_tool_calls = 4}).halted_reason(), "completed")
       << "only a call beyond the limit ends the run";
 }
 
 TEST_P(Budget, ACallBeyondTheLimitIsNoFailureOfTheTool) {
   const ChatResult result =
       run(engine_of({kGood, kGood, kAnswer}), {.max_tool_calls = 1, .on_tool_error = ToolErrorAction::halt});
-  EXPECT_EQ(result.halted_reason, "max_tool_calls");
+  EXPECT_EQ(result.halted_reason(), "max_tool_calls");
 }
 
 TEST_P(Budget, TheSameFailureAgainAndAgainEndsTheRun) {
   const ChatResult result = run(engine_of({bad("c0"), bad("c1"), bad("c2"), kAnswer}), {.max_repeated_failures = 2});
-  EXPECT_EQ(result.halted_reason, "max_repeated_failures");
-  EXPECT_EQ(result.metadata, Json({{"max_repeated_failures", 2}, {"tool_name", "bad"}, {"tool_call_id", "c1"}}));
+  EXPECT_EQ(result.halted_reason(), "max_repeated_failures");
+  EXPECT_EQ(result.full_metadata(), Json({{"max_repeated_failures", 2}, {"tool_name", "bad"}, {"tool_call_id", "c1"}}));
   EXPECT_EQ(result.steps.size(), 2U);
 }
 
 TEST_P(Budget, OtherArgumentsAreAnotherCall) {
   const FakeScript script = {bad("c0", {{"a", 1}}), bad("c1", {{"a", 2}}), bad("c2", {{"a", 3}}), kAnswer};
-  EXPECT_EQ(run(engine_of(script), {.max_repeated_failures = 2}).halted_reason, "completed");
+  EXPECT_EQ(run(engine_of(script), {.max_repeated_failures = 2}).halted_reason(), "completed");
   const FakeScript reordered = {bad("c0", {{"a", 1}, {"b", 2}}), bad("c1", {{"b", 2}, {"a", 1}}), kAnswer};
-  EXPECT_EQ(run(engine_of(reordered), {.max_repeated_failures = 2}).halted_reason, "max_repeated_failures");
+  EXPECT_EQ(run(engine_of(reordered), {.max_repeated_failures = 2}).halted_reason(), "max_repeated_failures");
 }
 
 TEST_P(Budget, AnotherOutcomeOfTheCallCountsFromTheStart) {
@@ -187,9 +187,9 @@ TEST_P(Budget, AnotherOutcomeOfTheCallCountsFromTheStart) {
     return Engine({.adapter = fake(std::move(script)), .tools = {moody}});
   };
   const CallOptions options{.max_repeated_failures = 3};
-  EXPECT_EQ(run(engine({"a", "a", nullptr, "a", "a"}), options).halted_reason, "completed");
-  EXPECT_EQ(run(engine({"a", "a", "b", "a", "a"}), options).halted_reason, "completed");
-  EXPECT_EQ(run(engine({"b", "a", "a", "a"}), options).halted_reason, "max_repeated_failures");
+  EXPECT_EQ(run(engine({"a", "a", nullptr, "a", "a"}), options).halted_reason(), "completed");
+  EXPECT_EQ(run(engine({"a", "a", "b", "a", "a"}), options).halted_reason(), "completed");
+  EXPECT_EQ(run(engine({"b", "a", "a", "a"}), options).halted_reason(), "max_repeated_failures");
 }
 
 TEST_P(Budget, TheMemoryOfFailuresIsBounded) {
@@ -199,8 +199,8 @@ TEST_P(Budget, TheMemoryOfFailuresIsBounded) {
   many.push_back(kRunTools);
   const FakeScript script = {many, bad("x", {{"x", 1}}), bad("y", {{"x", 1}}), kAnswer};
   const ChatResult result = run(engine_of(script), {.max_repeated_failures = 2});
-  EXPECT_EQ(result.halted_reason, "max_repeated_failures");
-  EXPECT_EQ(result.metadata["tool_call_id"], "y");
+  EXPECT_EQ(result.halted_reason(), "max_repeated_failures");
+  EXPECT_EQ(result.full_metadata()["tool_call_id"], "y");
 }
 
 TEST_P(Budget, TheStricterReasonComesFirst) {
@@ -217,7 +217,7 @@ TEST_P(Budget, TheStricterReasonComesFirst) {
   options.on_event = [&](const Event& event) {
     if (event.tag() == EventTag::tool_execution_started) stop.request_stop();
   };
-  const auto ended = [&] { return run(engine_of({turn, kAnswer}, usage), options).halted_reason; };
+  const auto ended = [&] { return run(engine_of({turn, kAnswer}, usage), options).halted_reason(); };
   EXPECT_EQ(ended(), "cancelled");
   options.cancel = {};
   EXPECT_EQ(ended(), "max_total_tokens");
@@ -237,13 +237,13 @@ TEST_P(Budget, BothPassesOfAStructuredAnswerShareIt) {
       .response_format = ResponseFormat::json_object(), .max_total_tokens = 20, .structured_finalize = true};
   const auto adapter = fake({kGood, kAnswer, kAnswer}, {.usage = usage});
   const ChatResult result = run(Engine({.adapter = adapter, .tools = usual_tools()}), options);
-  EXPECT_EQ(result.halted_reason, "max_total_tokens");
+  EXPECT_EQ(result.halted_reason(), "max_total_tokens");
   EXPECT_EQ(result.text(), "answer");
-  EXPECT_EQ(result.metadata["max_total_tokens"], 20);
-  EXPECT_EQ(result.metadata["structured_finalize"], Json({{"pass_1_halted", "completed"}}));
+  EXPECT_EQ(result.full_metadata()["max_total_tokens"], 20);
+  EXPECT_EQ(result.full_metadata()["structured_finalize"], Json({{"pass_1_halted", "completed"}}));
   EXPECT_EQ(adapter->calls(), 2U) << "there is no second pass";
   options.max_total_tokens = 21;
-  EXPECT_EQ(run(engine_of({kGood, kAnswer, kAnswer}, usage), options).halted_reason, "completed");
+  EXPECT_EQ(run(engine_of({kGood, kAnswer, kAnswer}, usage), options).halted_reason(), "completed");
 }
 
 }  // namespace

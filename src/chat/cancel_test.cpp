@@ -80,11 +80,11 @@ TEST_P(Cancel, DuringAModelStreamWithdrawsTheStep) {
     const std::jthread canceller =
         once(wait, [stop = strictly ? stops.now : stops.after_tools]() mutable { stop.request_stop(); });
     const ChatResult result = run_in(GetParam(), Engine({.adapter = adapter}), {user("hi")}, options);
-    EXPECT_EQ(result.halted_reason, "cancelled");
+    EXPECT_EQ(result.halted_reason(), "cancelled");
     EXPECT_TRUE(result.steps.empty());
     EXPECT_FALSE(result.final_response.has_value());
     EXPECT_EQ(result.thread, Thread{user("hi")});
-    EXPECT_EQ(result.metadata, Json::object());
+    EXPECT_EQ(result.full_metadata(), Json::object());
     EXPECT_EQ(adapter->closed(), 1U);
     EXPECT_TRUE(can_go_on(result.thread));
   }
@@ -97,7 +97,7 @@ TEST_P(Cancel, KeepsTheStepsThatWereFinished) {
     if (event.tag() == EventTag::text_delta) stops.now.request_stop();  // on the consumer's own thread
   };
   const ChatResult result = run_in(GetParam(), engine_of({kGood, kHangs}), {user("hi")}, options);
-  EXPECT_EQ(result.halted_reason, "cancelled");
+  EXPECT_EQ(result.halted_reason(), "cancelled");
   ASSERT_EQ(result.steps.size(), 1U);
   EXPECT_EQ(result.thread, result.steps[0].thread);
   EXPECT_EQ(result.final_response, result.steps[0].response);
@@ -113,10 +113,10 @@ TEST_P(Cancel, AfterTheStepLetsItFinish) {
   const FakeCallScript turn = {fake_text("I look"), fake_tool_call("c0", "good"), fake_tool_call("c1", "bad"),
                                kRunTools};
   const ChatResult result = run_in(GetParam(), engine_of({turn, kAnswer}), {user("hi")}, options);
-  EXPECT_EQ(result.halted_reason, "cancelled");
+  EXPECT_EQ(result.halted_reason(), "cancelled");
   ASSERT_EQ(result.steps.size(), 1U);
   EXPECT_EQ(reasons_of(result.steps[0]).at(0), "fine");
-  EXPECT_FALSE(result.steps[0].metadata.contains("halted_reason"));
+  EXPECT_FALSE(result.steps[0].full_metadata().contains("halted_reason"));
   EXPECT_TRUE(can_go_on(result.thread));
 }
 
@@ -128,7 +128,7 @@ TEST_P(Cancel, AStepThatEndsTheRunAnywaySaysSo) {
       if (event.tag() == EventTag::message_completed) stops.after_step.request_stop();
     };
     const auto result = chat(engine_of({std::move(script)}), {user("hi")}, options);
-    return result ? result->halted_reason : "failed";
+    return result ? result->halted_reason() : "failed";
   };
   EXPECT_EQ(ended(kAnswer), "completed");
   EXPECT_EQ(ended({fake_tool_call("c0", "halts"), kRunTools}), "own");
@@ -150,12 +150,12 @@ TEST_P(Cancel, NowStopsToolsThatRunAndRunsNoMore) {
     const std::jthread canceller = once(wait, [&] { stops.now.request_stop(); });
     result = run_in(GetParam(), engine, {user("hi")}, options);
   }
-  EXPECT_EQ(result.halted_reason, "cancelled");
+  EXPECT_EQ(result.halted_reason(), "cancelled");
   ASSERT_EQ(result.steps.size(), 1U);
   EXPECT_EQ(reasons_of(result.steps[0]), (Reasons{"cancelled", "cancelled", "not_run", "not_run"}));
   EXPECT_TRUE(result.steps[0].done);
-  EXPECT_TRUE(result.steps[0].manual_tool_calls.empty());
-  EXPECT_EQ(result.steps[0].metadata, Json({{"halted_reason", "cancelled"}}));
+  EXPECT_TRUE(result.steps[0].manual_tool_calls().empty());
+  EXPECT_EQ(result.steps[0].full_metadata(), Json({{"halted_reason", "cancelled"}}));
   EXPECT_TRUE(can_go_on(result.thread));
   stubborn.may_end->open();
   stubborn.asked_to_stop->wait_for(2);
@@ -176,7 +176,7 @@ TEST_P(Cancel, AfterToolsWaitsForThoseThatRun) {
     stubborn.may_end->open();
   });
   const ChatResult result = run_in(GetParam(), engine, {user("hi")}, options);
-  EXPECT_EQ(result.halted_reason, "cancelled");
+  EXPECT_EQ(result.halted_reason(), "cancelled");
   ASSERT_EQ(result.steps.size(), 1U);
   EXPECT_EQ(reasons_of(result.steps[0]), (Reasons{"late", "late", "not_run"}));
   EXPECT_TRUE(can_go_on(result.thread));
@@ -197,7 +197,7 @@ TEST_P(Cancel, GetsStricterStepByStep) {
     }
   });
   const ChatResult result = run_in(GetParam(), engine, {user("hi")}, options);
-  EXPECT_EQ(result.halted_reason, "cancelled");
+  EXPECT_EQ(result.halted_reason(), "cancelled");
   ASSERT_EQ(result.steps.size(), 1U);
   EXPECT_EQ(reasons_of(result.steps[0]), (Reasons{"cancelled", "not_run"}));
   stops.after_step.request_stop();
@@ -214,7 +214,7 @@ TEST_P(Cancel, EndsTheWaitForARetry) {
     const std::jthread canceller =
         once(wait, [stop = strictly ? stops.now : stops.after_tools]() mutable { stop.request_stop(); });
     const ChatResult result = run_in(GetParam(), engine, {user("hi")}, stops.options());
-    EXPECT_EQ(result.halted_reason, "cancelled");
+    EXPECT_EQ(result.halted_reason(), "cancelled");
     EXPECT_EQ(result.thread, Thread{user("hi")});
     EXPECT_EQ(adapter->calls(), 1U);
   }
@@ -226,7 +226,7 @@ TEST_P(Cancel, BeforeTheStartSendsNothing) {
     stops.all()[i].request_stop();
     const auto adapter = fake({kAnswer});
     const ChatResult result = run_in(GetParam(), Engine({.adapter = adapter}), {user("hi")}, stops.options());
-    EXPECT_EQ(result.halted_reason, "cancelled");
+    EXPECT_EQ(result.halted_reason(), "cancelled");
     EXPECT_EQ(result.thread, Thread{user("hi")});
     EXPECT_EQ(adapter->calls(), 0U);
     EXPECT_FALSE(generate(Engine({.adapter = adapter}), {.messages = {user("hi")}}, stops.options()).has_value());
@@ -243,7 +243,7 @@ TEST_P(Cancel, ACallbackOfTheRunMayAskForIt) {
     return false;
   };
   const ChatResult result = run_in(GetParam(), engine_of({kGood, kGood, kAnswer}), {user("hi")}, options);
-  EXPECT_EQ(result.halted_reason, "cancelled");
+  EXPECT_EQ(result.halted_reason(), "cancelled");
   EXPECT_EQ(result.steps.size(), 1U);
 }
 
@@ -258,7 +258,7 @@ TEST_P(Cancel, MakesNoSecondPassForAFormat) {
   const auto adapter = fake({kGood, kAnswer, kAnswer});
   const Engine engine({.adapter = adapter, .tools = usual_tools()});
   const ChatResult result = run_in(GetParam(), engine, {user("hi")}, options);
-  EXPECT_EQ(result.halted_reason, "cancelled");
+  EXPECT_EQ(result.halted_reason(), "cancelled");
   EXPECT_EQ(adapter->calls(), 1U);
 }
 
@@ -272,7 +272,7 @@ TEST_P(Cancel, OfTheSecondPassLeavesTheFirst) {
     if (delta != nullptr && delta->delta == "begun") stops.now.request_stop();
   };
   const ChatResult result = run_in(GetParam(), engine_of({kAnswer, kHangs}), {user("hi")}, options);
-  EXPECT_EQ(result.halted_reason, "cancelled");
+  EXPECT_EQ(result.halted_reason(), "cancelled");
   EXPECT_EQ(result.text(), "answer");
   EXPECT_EQ(result.thread.messages.size(), 2U);
 }
@@ -354,7 +354,7 @@ TEST(CancelledStep, IsDoneWhenItsToolsAreCancelled) {
   const auto result = step(engine_of({turn}), {user("hi")}, options);
   ASSERT_TRUE(result.has_value());
   EXPECT_TRUE(result->done);
-  EXPECT_EQ(result->metadata, Json({{"halted_reason", "cancelled"}}));
+  EXPECT_EQ(result->full_metadata(), Json({{"halted_reason", "cancelled"}}));
   EXPECT_EQ(reasons_of(*result), (Reasons{"fine", "not_run"}));
   EXPECT_TRUE(validate(result->thread).has_value());
 }
@@ -367,7 +367,7 @@ TEST(CancelledStep, LeavesNoManualCallPending) {
   };
   const auto result = step(engine_of({{fake_tool_call("c0", "manual"), kRunTools}}), {user("hi")}, options);
   ASSERT_TRUE(result.has_value());
-  EXPECT_TRUE(result->manual_tool_calls.empty());
+  EXPECT_TRUE(result->manual_tool_calls().empty());
   EXPECT_EQ(reasons_of(*result), (Reasons{"not_run"}));
 }
 

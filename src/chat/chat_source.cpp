@@ -2,18 +2,29 @@
 
 #include <string>
 #include <utility>
+#include <variant>
+
+#include "data/overloaded.hpp"
 
 namespace allm {
 namespace {
 
-// A halt's facts without the reason, which has a place of its own.
-Json without_reason(Json metadata) {
-  metadata.erase("halted_reason");
-  return metadata;
-}
-
 bool runs_more(const StepResult& step) {
   return step.response.finish_reason == FinishReason::tool_calls && !step.response.tool_calls.empty();
+}
+
+// What the step's own end makes of a run; nothing if the run may go on.
+std::optional<RunEnd> own_end(const StepResult& step, std::int64_t index) {
+  return std::visit(Overloaded{[&](const ended::Completed& end) -> std::optional<RunEnd> {
+                                 if (runs_more(step)) return std::nullopt;
+                                 return end;
+                               },
+                               [&](ended::Manual end) -> std::optional<RunEnd> {
+                                 end.turn_index = index;
+                                 return end;
+                               },
+                               [](const auto& end) -> std::optional<RunEnd> { return end; }},
+                    step.end);
 }
 
 }  // namespace
@@ -58,8 +69,7 @@ bool ChatSource::step_done() {
     if (result_->steps.empty()) {
       failure_ = error;
     } else {
-      result_->error = error;
-      finish(halted::error);
+      finish(ended::Failed{error});
     }
     return false;
   }
@@ -69,72 +79,31 @@ bool ChatSource::step_done() {
   result_->thread.messages = step.thread.messages;
   result_->usage += step.response.usage;
   if (run_->ledger) run_->ledger->add_usage(step.response.usage);
-  if (halts(step)) return false;
+  if (std::optional<RunEnd> end = end_after(step)) {
+    finish(*std::move(end));
+    return false;
+  }
   begin_step(step.thread, checked);
   return true;
 }
 
-bool ChatSource::halts(const StepResult& step) {
+std::optional<RunEnd> ChatSource::end_after(const StepResult& step) const {
   const auto index = static_cast<std::int64_t>(result_->steps.size()) - 1;
-  if (const auto reason = step.metadata.find("halted_reason"); reason != step.metadata.end()) {
-    if (*reason == halted::ask_user) {
-      finish_asking(step);
-    } else {
-      result_->metadata = without_reason(step.metadata);
-      finish(reason->get_ref<const std::string&>());
-    }
-    return true;
-  }
-  if (!step.manual_tool_calls.empty() || step.metadata.contains("mode")) {
-    result_->manual_tool_calls = step.manual_tool_calls;
-    result_->metadata["manual_turn_index"] = index;
-    finish(halted::manual_tool_calls);
-    return true;
-  }
-  if (step.response.finish_reason == FinishReason::error) {
-    result_->error = step.response.error;
-    finish(halted::error);
-    return true;
-  }
-  if (!runs_more(step)) {
-    finish(halted::completed);
-    return true;
-  }
-  if (const std::optional<RunEnd> end = run_->ended()) {
-    finish(*end);
-    return true;
-  }
-  if (run_->options.halt_when && run_->options.halt_when(step)) {
-    result_->metadata["halt_when_step_index"] = index;
-    finish(halted::halt_when);
-    return true;
-  }
-  if (index + 1 >= run_->max_turns) {
-    result_->metadata["max_turns"] = run_->max_turns;
-    finish(halted::max_turns);
-    return true;
-  }
-  return false;
+  if (std::optional<RunEnd> end = own_end(step, index)) return end;
+  if (std::optional<RunEnd> end = run_->ended()) return end;
+  if (run_->options.halt_when && run_->options.halt_when(step)) return ended::HaltWhen{index};
+  if (index + 1 >= run_->max_turns) return ended::MaxTurns{run_->max_turns};
+  return std::nullopt;
 }
 
-void ChatSource::finish_asking(const StepResult& step) {
-  result_->metadata = without_reason(step.metadata);
-  result_->pending_question = result_->metadata["pending_question"].get<std::string>();
-  result_->pending_tool_call_id = result_->metadata["pending_tool_call_id"].get<std::string>();
-  Message question = assistant(*result_->pending_question);
-  question.metadata = {{"ask_user", true}, {"tool_call_id", *result_->pending_tool_call_id}};
-  result_->thread.messages.push_back(std::move(question));
-  finish(halted::ask_user);
-}
-
-void ChatSource::finish(std::string_view reason) {
-  result_->halted_reason = reason;
+void ChatSource::finish(RunEnd end) {
+  if (const auto* asked = std::get_if<ended::AskUser>(&end)) {
+    Message question = assistant(asked->question);
+    question.metadata = {{"ask_user", true}, {"tool_call_id", asked->tool_call_id}};
+    result_->thread.messages.push_back(std::move(question));
+  }
+  result_->end = std::move(end);
   if (!result_->steps.empty()) result_->final_response = result_->steps.back().response;
-}
-
-void ChatSource::finish(const RunEnd& end) {
-  result_->metadata = end.metadata;
-  finish(end.reason);
 }
 
 }  // namespace allm

@@ -30,11 +30,9 @@ class ChatSource : public EventSource {
   void begin_step(Thread thread, std::size_t checked_messages);
   // Whether the run goes on after the step.
   bool step_done();
-  // The reasons to stop, in their order of precedence; false if there is none.
-  bool halts(const StepResult& step);
-  void finish(std::string_view reason);
-  void finish(const RunEnd& end);
-  void finish_asking(const StepResult& step);
+  // Why the run ends after the step, if it does; reasons in their order of precedence.
+  std::optional<RunEnd> end_after(const StepResult& step) const;
+  void finish(RunEnd end);
 
   std::shared_ptr<const Run> run_;
   PreparedCall call_;

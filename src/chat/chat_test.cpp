@@ -52,10 +52,10 @@ bool always(const StepResult&) { return true; }
 
 TEST(Chat, GoesOnWhileThereAreToolsToRun) {
   const ChatResult result = run({kGood, kGood, kAnswer});
-  EXPECT_EQ(result.halted_reason, "completed");
+  EXPECT_EQ(result.halted_reason(), "completed");
   EXPECT_EQ(result.steps.size(), 3U);
   EXPECT_EQ(result.text(), "answer");
-  EXPECT_EQ(result.metadata, Json::object());
+  EXPECT_EQ(result.full_metadata(), Json::object());
   EXPECT_EQ(texts_of(result.thread), (std::vector<std::string>{"user:hi", "assistant:", "tool:fine",
                                                                "assistant:", "tool:fine", "assistant:answer"}));
   EXPECT_EQ(result.thread.messages[1].metadata, Json({{"finish_reason", "tool_calls"}}));
@@ -65,7 +65,7 @@ TEST(Chat, EndsForTheFirstReasonInTheirOrder) {
   const auto reason = [](FakeCallScript script, CallOptions options = {}) {
     options.halt_when = always;
     options.max_turns = 1;
-    return run({std::move(script)}, options).halted_reason;
+    return run({std::move(script)}, options).halted_reason();
   };
   const CallOptions halting{.on_tool_error = ToolErrorAction::halt};
   EXPECT_EQ(reason({call_of("a", "asks"), call_of("b", "bad"), call_of("c", "manual"), kRunTools}, halting),
@@ -83,27 +83,29 @@ TEST(Chat, EndsForTheFirstReasonInTheirOrder) {
   EXPECT_EQ(reason({fake_text("no finish")}), "completed");
   EXPECT_EQ(reason({fake_text("no calls"), kRunTools}), "completed");
   EXPECT_EQ(reason(kGood), "halt_when");
-  EXPECT_EQ(run({kGood}, {.max_turns = 1}).halted_reason, "max_turns");
+  EXPECT_EQ(run({kGood}, {.max_turns = 1}).halted_reason(), "max_turns");
 }
 
 TEST(Chat, SaysInItsMetadataWhatEndedIt) {
-  EXPECT_EQ(run({kGood, kGood}, {.max_turns = 2}).metadata, Json({{"max_turns", 2}}));
-  EXPECT_EQ(run({kGood}, {.halt_when = always}).metadata, Json({{"halt_when_step_index", 0}}));
-  EXPECT_EQ(run({kGood, {call_of("a", "halts"), kRunTools}}).metadata,
+  EXPECT_EQ(run({kGood, kGood}, {.max_turns = 2}).full_metadata(), Json({{"max_turns", 2}}));
+  EXPECT_EQ(run({kGood}, {.halt_when = always}).full_metadata(), Json({{"halt_when_step_index", 0}}));
+  EXPECT_EQ(run({kGood, {call_of("a", "halts"), kRunTools}}).full_metadata(),
             Json({{"halt_tool_call_id", "a"}, {"halt_result", {{"id", "a"}}}}));
-  EXPECT_EQ(run({{call_of("a", "bad"), kRunTools}}, {.on_tool_error = ToolErrorAction::halt}).metadata,
+  EXPECT_EQ(run({{call_of("a", "bad"), kRunTools}}, {.on_tool_error = ToolErrorAction::halt}).full_metadata(),
             Json({{"halt_tool_call_id", "a"}}));
   const ChatResult manual = run({kGood, {call_of("a", "manual"), kRunTools}});
-  EXPECT_EQ(manual.metadata, Json({{"manual_turn_index", 1}}));
-  ASSERT_EQ(manual.manual_tool_calls.size(), 1U);
-  EXPECT_EQ(manual.manual_tool_calls[0].id, "a");
+  EXPECT_EQ(manual.full_metadata().at("manual_turn_index"), 1);
+  ASSERT_EQ(manual.manual_tool_calls().size(), 1U);
+  EXPECT_EQ(manual.manual_tool_calls()[0].id, "a");
 }
 
 TEST(Chat, AppendsAQuestionToTheRunsThreadOnly) {
   const ChatResult result = run({{call_of("a", "asks"), call_of("b", "good"), kRunTools}});
-  EXPECT_EQ(result.pending_question, "who?");
-  EXPECT_EQ(result.pending_tool_call_id, "a");
-  EXPECT_EQ(result.metadata.at("ask_user_opts"), Json({{"choices", {"a"}}}));
+  const auto& asked = std::get<ended::AskUser>(result.end);
+  EXPECT_EQ(asked.question, "who?");
+  EXPECT_EQ(asked.tool_call_id, "a");
+  EXPECT_EQ(asked.tool_name, "asks");
+  EXPECT_EQ(result.full_metadata().at("ask_user_opts"), Json({{"choices", {"a"}}}));
   EXPECT_EQ(texts_of(result.thread), (std::vector<std::string>{"user:hi", "assistant:", "tool:<awaiting user response>",
                                                                "tool:fine", "assistant:who?"}));
   EXPECT_EQ(result.thread.messages.back().metadata, Json({{"ask_user", true}, {"tool_call_id", "a"}}));
@@ -112,7 +114,7 @@ TEST(Chat, AppendsAQuestionToTheRunsThreadOnly) {
 
 TEST(Chat, LeavesCallsThatAreCutOffOutOfTheThread) {
   const ChatResult result = run({{fake_text("so"), call_of("a", "good"), fake_finish(FinishReason::length)}});
-  EXPECT_EQ(result.halted_reason, "completed");
+  EXPECT_EQ(result.halted_reason(), "completed");
   EXPECT_TRUE(result.thread.messages.back().tool_calls.empty());
   EXPECT_EQ(result.final_response->tool_calls.size(), 1U) << "the response still has them";
   EXPECT_TRUE(result.steps[0].tool_results.empty());
@@ -120,17 +122,17 @@ TEST(Chat, LeavesCallsThatAreCutOffOutOfTheThread) {
 
 TEST(Chat, ManualModeRunsNothing) {
   const ChatResult result = run({{call_of("a", "good"), call_of("b", "manual"), kRunTools}}, {.mode = Mode::manual});
-  EXPECT_EQ(result.halted_reason, "manual_tool_calls");
-  EXPECT_TRUE(result.manual_tool_calls.empty());
+  EXPECT_EQ(result.halted_reason(), "manual_tool_calls");
+  EXPECT_TRUE(result.manual_tool_calls().empty());
   EXPECT_EQ(result.final_response->tool_calls.size(), 2U);
-  EXPECT_EQ(result.steps[0].metadata, Json({{"mode", "manual"}}));
+  EXPECT_EQ(result.steps[0].full_metadata(), Json({{"mode", "manual"}}));
   EXPECT_EQ(result.thread.messages.back().tool_calls.size(), 2U);
 }
 
 TEST(Chat, AnswersManualCallsBesideAHaltAsNotRun) {
   const ChatResult result = run({{call_of("m1", "manual"), call_of("h", "halts"), call_of("m2", "manual"), kRunTools}});
-  EXPECT_EQ(result.halted_reason, "own");
-  EXPECT_TRUE(result.manual_tool_calls.empty());
+  EXPECT_EQ(result.halted_reason(), "own");
+  EXPECT_TRUE(result.manual_tool_calls().empty());
   ASSERT_EQ(result.steps[0].tool_results.size(), 3U);
   EXPECT_EQ(result.steps[0].tool_results[0].tool_call_id, "m1");
   EXPECT_EQ(Json::parse(result.steps[0].tool_results[0].text()).at("reason"), "not_run");
@@ -169,8 +171,8 @@ TEST(Chat, ALaterErrorEndsTheRunWithWhatWasDone) {
   for (const FakeCallScript& script : {FakeCallScript{fake_preflight_error(Reason::authentication_failed)},
                                        FakeCallScript{call_of("a", "nobody"), kRunTools}}) {
     const ChatResult result = run({kGood, script});
-    EXPECT_EQ(result.halted_reason, "error");
-    ASSERT_TRUE(result.error.has_value());
+    EXPECT_EQ(result.halted_reason(), "error");
+    ASSERT_NE(result.error(), nullptr);
     EXPECT_EQ(result.steps.size(), 1U);
     EXPECT_EQ(result.thread, result.steps[0].thread);
     EXPECT_EQ(result.final_response, result.steps[0].response);
@@ -185,7 +187,7 @@ TEST(Chat, AnErrorIsTheLastEventOfItsMessage) {
             (std::vector{EventTag::message_started, EventTag::text_delta, EventTag::error, EventTag::step_completed,
                          EventTag::chat_completed}));
   const ChatResult result = run({{fake_text("a"), fake_error(Reason::timeout)}});
-  EXPECT_TRUE(result.error->is<AdapterError>(Reason::timeout));
+  EXPECT_TRUE(result.error()->is<AdapterError>(Reason::timeout));
   EXPECT_EQ(result.steps.size(), 1U);
   EXPECT_EQ(texts_of(result.thread), (std::vector<std::string>{"user:hi", "assistant:a"}));
 }
@@ -292,7 +294,7 @@ TEST(Finalize, AsksOnceMoreInTheFormatAndWithoutTools) {
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->text(), "{}");
   EXPECT_EQ(result->steps.size(), 3U);
-  EXPECT_EQ(result->metadata, Json({{"structured_finalize", {{"pass_1_halted", "completed"}}}}));
+  EXPECT_EQ(result->full_metadata(), Json({{"structured_finalize", {{"pass_1_halted", "completed"}}}}));
   EXPECT_EQ(texts_of(result->thread).at(4), "user:Give your final answer now, in the requested format.");
   const auto requests = adapter->requests();
   ASSERT_EQ(requests.size(), 3U);
@@ -306,13 +308,13 @@ TEST(Finalize, AsksOnceMoreInTheFormatAndWithoutTools) {
 TEST(Finalize, FollowsARunThatWasCutShortButNotOneThatWaits) {
   EXPECT_EQ(run({kGood, kAnswer}, finalizing({.max_turns = 1})).metadata.at("structured_finalize").at("pass_1_halted"),
             "max_turns");
-  EXPECT_EQ(run({kGood, kAnswer}, finalizing({.halt_when = always})).halted_reason, "completed");
+  EXPECT_EQ(run({kGood, kAnswer}, finalizing({.halt_when = always})).halted_reason(), "completed");
   for (const char* tool : {"asks", "halts", "manual"}) {
     const ChatResult result = run({{call_of("a", tool), kRunTools}}, finalizing());
     EXPECT_EQ(result.steps.size(), 1U);
-    EXPECT_EQ(result.metadata.at("structured_finalize"), Json({{"pass_1_halted", result.halted_reason}}));
+    EXPECT_EQ(result.metadata.at("structured_finalize"), Json({{"pass_1_halted", result.halted_reason()}}));
   }
-  EXPECT_EQ(run({{fake_text("x"), fake_error(Reason::timeout)}}, finalizing()).halted_reason, "error");
+  EXPECT_EQ(run({{fake_text("x"), fake_error(Reason::timeout)}}, finalizing()).halted_reason(), "error");
 }
 
 TEST(Finalize, MayAskWithoutWords) {
@@ -324,7 +326,7 @@ TEST(Finalize, WithoutASecondPassGivesTheFirst) {
   // Refused, and a call of a tool in a pass that has none.
   for (const FakeCallScript& second : {FakeCallScript{fake_preflight_error(Reason::authentication_failed)}, kGood}) {
     const ChatResult result = run({kAnswer, second}, finalizing());
-    EXPECT_EQ(result.halted_reason, "completed");
+    EXPECT_EQ(result.halted_reason(), "completed");
     EXPECT_EQ(result.text(), "answer");
     EXPECT_EQ(result.metadata.at("structured_finalize").at("pass_1_halted"), "completed");
     EXPECT_TRUE(result.metadata.at("structured_finalize").contains("pass_2_error"));
@@ -360,7 +362,7 @@ TEST(Step, NeverAppendsTheQuestion) {
   ASSERT_TRUE(result.has_value());
   EXPECT_TRUE(result->done);
   EXPECT_EQ(result->thread.messages.back().text(), "<awaiting user response>");
-  EXPECT_EQ(result->metadata.at("halted_reason"), "ask_user");
+  EXPECT_EQ(result->full_metadata().at("halted_reason"), "ask_user");
 }
 
 TEST(Generate, RunsNoTools) {

@@ -22,7 +22,7 @@ struct StreamCollector::State {
     std::string id = {};
     std::optional<Json> rewritten_arguments = std::nullopt;
     std::optional<Message> message = std::nullopt;
-    std::optional<Json> halt = std::nullopt;
+    std::optional<StepEnd> halt = std::nullopt;
   };
 
   void start_message();
@@ -172,14 +172,14 @@ void StreamCollector::State::apply(const Event& event) {
       const auto& asked = *event.get_if<AskUserRequested>();
       ToolOrder* tool = unanswered(asked.tool_call_id);
       tool->message = tool_result(asked.tool_call_id, std::string(kAwaitingUser));
-      tool->halt = halt_metadata(asked);
+      tool->halt = step_end(asked);
       break;
     }
     case EventTag::tool_halt: {
       const auto& halt = *event.get_if<ToolHalt>();
       ToolOrder* tool = unanswered(halt.tool_call_id);
       tool->message = tool_result(halt.tool_call_id, halt.content);
-      tool->halt = halt_metadata(halt);
+      tool->halt = step_end(halt);
       break;
     }
     case EventTag::step_completed:
@@ -243,8 +243,11 @@ Result<ChatResult> StreamCollector::chat_result() const {
   if (state_->chat) return *state_->chat;
   if (failed()) return std::unexpected(*state_->error);
   ChatResult result;
-  result.halted_reason = state_->error ? halted::error : halted::cancelled;
-  result.error = state_->error;
+  if (state_->error) {
+    result.end = ended::Failed{state_->error};
+  } else {
+    result.end = ended::Cancelled{};
+  }
   if (state_->seed) result.thread = *state_->seed;
   for (const auto& step : state_->steps) {
     result.usage += step->response.usage;

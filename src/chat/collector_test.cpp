@@ -36,7 +36,7 @@ TEST(Collector, WithoutEventsHasNothing) {
   EXPECT_TRUE(collector.step_result().error().is<StreamError>(StreamError::Reason::cancelled));
   const auto chat = collector.chat_result();
   ASSERT_TRUE(chat.has_value());
-  EXPECT_EQ(chat->halted_reason, "cancelled");
+  EXPECT_EQ(chat->halted_reason(), "cancelled");
   EXPECT_EQ(chat->thread, Thread{user("seed")});
   EXPECT_FALSE(chat->final_response.has_value());
   EXPECT_EQ(collector.tool_batch(), ToolBatch{});
@@ -104,8 +104,8 @@ TEST(Collector, AnErrorWithinAMessageIsTheMessagesEvenIfTheRunIsDroppedThen) {
   EXPECT_FALSE(collector.failed());
   const auto chat = collector.chat_result();
   ASSERT_TRUE(chat.has_value());
-  EXPECT_EQ(chat->halted_reason, "error");
-  EXPECT_EQ(chat->error, kError);
+  EXPECT_EQ(chat->halted_reason(), "error");
+  EXPECT_EQ(*chat->error(), kError);
   EXPECT_EQ(chat->final_response->output_text, "par");
 }
 
@@ -121,7 +121,7 @@ TEST(Collector, ADroppedRunHasItsFinishedSteps) {
   const auto chat =
       fold({kStarted, completed(FinishReason::tool_calls), step_of("one"), kStarted, delta("tw")}).chat_result();
   ASSERT_TRUE(chat.has_value());
-  EXPECT_EQ(chat->halted_reason, "cancelled");
+  EXPECT_EQ(chat->halted_reason(), "cancelled");
   ASSERT_EQ(chat->steps.size(), 1U);
   EXPECT_EQ(chat->thread.messages.size(), 2U);
   EXPECT_EQ(chat->final_response->output_text, "one");

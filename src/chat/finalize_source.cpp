@@ -18,6 +18,12 @@ ChatResult merge(const ChatResult& first, ChatResult second) {
   return second;
 }
 
+// Whether the first pass left a conversation to which an answer can be added.
+bool may_finalize(const RunEnd& end) {
+  return std::holds_alternative<ended::Completed>(end) || std::holds_alternative<ended::MaxTurns>(end) ||
+         std::holds_alternative<ended::HaltWhen>(end);
+}
+
 }  // namespace
 
 FinalizeSource::FinalizeSource(std::shared_ptr<const Run> run, Thread thread)
@@ -33,7 +39,7 @@ Poll FinalizeSource::poll(const Waker& waker) {
         return polled;
       }
       return complete(*first_,
-                      {{"pass_1_halted", first_->halted_reason}, {"pass_2_error", to_json_value(*pass_->failure())}});
+                      {{"pass_1_halted", first_->halted_reason()}, {"pass_2_error", to_json_value(*pass_->failure())}});
     }
     const auto* completed = polled.event().get_if<ChatCompleted>();
     if (completed == nullptr) return polled;
@@ -44,16 +50,12 @@ Poll FinalizeSource::poll(const Waker& waker) {
 }
 
 std::optional<Poll> FinalizeSource::first_pass_done(const std::shared_ptr<const ChatResult>& result) {
-  const std::string& reason = result->halted_reason;
-  if (reason != halted::completed && reason != halted::max_turns && reason != halted::halt_when) {
-    return complete(*result, {{"pass_1_halted", reason}});
-  }
+  if (!may_finalize(result->end)) return complete(*result, {{"pass_1_halted", result->halted_reason()}});
   // The second pass is one more step, so limits are looked at again.
-  if (const std::optional<RunEnd> end = run_->ended()) {
+  if (std::optional<RunEnd> end = run_->ended()) {
     ChatResult ended = *result;
-    ended.halted_reason = end->reason;
-    ended.metadata = end->metadata;
-    return complete(std::move(ended), {{"pass_1_halted", reason}});
+    ended.end = *std::move(end);
+    return complete(std::move(ended), {{"pass_1_halted", result->halted_reason()}});
   }
   first_ = result;
   Thread thread = result->thread;
@@ -63,12 +65,11 @@ std::optional<Poll> FinalizeSource::first_pass_done(const std::shared_ptr<const 
 }
 
 Poll FinalizeSource::second_pass_done(const ChatResult& result) {
-  const Json note = {{"pass_1_halted", first_->halted_reason}};
+  const Json note = {{"pass_1_halted", first_->halted_reason()}};
   if (!result.steps.empty()) return complete(merge(*first_, result), note);
   // It was ended before it had an answer, and leaves what the first pass left.
   ChatResult ended = *first_;
-  ended.halted_reason = result.halted_reason;
-  ended.metadata = result.metadata;
+  ended.end = result.end;
   return complete(std::move(ended), note);
 }
 

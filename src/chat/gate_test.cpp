@@ -79,7 +79,7 @@ TEST_P(GateInRuns, SeesAllCallsOfATurnOnceBeforeAnyRuns) {
   const FakeCallScript turn =
       turn_of({fake_tool_call("c0", "tool"), fake_tool_call("c1", "manual"), fake_tool_call("c2", "tool_help")});
   const ChatResult result = run_in(GetParam(), bench.engine({turn, kAnswer}), {user("hi")}, options);
-  EXPECT_EQ(result.halted_reason, "manual_tool_calls");
+  EXPECT_EQ(result.halted_reason(), "manual_tool_calls");
   EXPECT_EQ(seen, (std::vector<std::vector<std::string>>{{"tool", "manual", "tool_help"}}));
   EXPECT_EQ(bench.runs(), 1U);
 }
@@ -93,7 +93,7 @@ TEST_P(GateInRuns, ADeniedCallIsAnsweredWithItsReason) {
                       })};
   options.approve = [](Calls) { return std::vector{Approval::deny("not on a Sunday"), Approval::deny("")}; };
   const ChatResult result = run_in(GetParam(), bench.engine({kTwo, kAnswer}), {user("hi")}, options);
-  EXPECT_EQ(result.halted_reason, "completed");
+  EXPECT_EQ(result.halted_reason(), "completed");
   EXPECT_EQ(Json::parse(result.steps[0].tool_results[0].text()),
             Json({{"error", "not on a Sunday"}, {"reason", "denied"}}));
   EXPECT_EQ(Json::parse(result.steps[0].tool_results[1].text()),
@@ -126,7 +126,7 @@ TEST_P(GateInRuns, RewrittenArgumentsAreWhatTheToolGets) {
     return std::vector{Approval::allow_with({{"n", 2}}), Approval::allow_with(Json::object())};
   };
   const ChatResult result = run_in(GetParam(), bench.engine({kTwo, kAnswer}), {user("hi")}, options);
-  EXPECT_EQ(result.halted_reason, "completed");
+  EXPECT_EQ(result.halted_reason(), "completed");
   ASSERT_EQ(bench.runs(), 2U);
   for (const auto& call : bench.ran->calls) {
     EXPECT_EQ(call.arguments, call.id == "c0" ? Json({{"n", 2}}) : Json::object());
@@ -154,9 +154,9 @@ TEST_P(GateInRuns, ASuspendedCallBecomesPending) {
   CallOptions options;
   options.approve = [](Calls) { return std::vector{Approval::suspend(), Approval::allow()}; };
   const ChatResult result = run_in(GetParam(), bench.engine({kTwo, kAnswer}), {user("hi")}, options);
-  EXPECT_EQ(result.halted_reason, "manual_tool_calls");
-  ASSERT_EQ(result.manual_tool_calls.size(), 1U);
-  EXPECT_EQ(result.manual_tool_calls[0].id, "c0");
+  EXPECT_EQ(result.halted_reason(), "manual_tool_calls");
+  ASSERT_EQ(result.manual_tool_calls().size(), 1U);
+  EXPECT_EQ(result.manual_tool_calls()[0].id, "c0");
   EXPECT_EQ(bench.runs(), 1U);
   EXPECT_EQ(result.steps[0].tool_results.size(), 1U);
 }
@@ -167,9 +167,9 @@ TEST_P(GateInRuns, ASuspendedCallIsNotRunIfAnotherEndsTheTurn) {
   options.approve = [](Calls) { return std::vector{Approval::suspend(), Approval::allow()}; };
   const FakeCallScript turn = turn_of({fake_tool_call("c0", "tool"), fake_tool_call("c1", "halts")});
   const ChatResult result = run_in(GetParam(), bench.engine({turn, kAnswer}), {user("hi")}, options);
-  EXPECT_EQ(result.halted_reason, "own");
+  EXPECT_EQ(result.halted_reason(), "own");
   EXPECT_EQ(reason_of(result.steps[0].tool_results[0]), "not_run");
-  EXPECT_TRUE(result.manual_tool_calls.empty());
+  EXPECT_TRUE(result.manual_tool_calls().empty());
   EXPECT_EQ(bench.runs(), 0U);
 }
 
@@ -195,7 +195,7 @@ TEST_P(GateInRuns, FailsClosed) {
     CallOptions options;
     options.approve = broken.gate;
     const ChatResult result = run_in(GetParam(), bench.engine({kTwo, kAnswer}), {user("hi")}, options);
-    EXPECT_EQ(result.halted_reason, "completed");
+    EXPECT_EQ(result.halted_reason(), "completed");
     EXPECT_EQ(reasons_of(result.steps[0]), broken.reasons) << broken.problem;
     EXPECT_NE(result.steps[0].tool_results[0].text().find(broken.problem), std::string::npos)
         << result.steps[0].tool_results[0].text();
@@ -217,12 +217,12 @@ TEST_P(GateInRuns, DeniesAManualCallToo) {
   options.approve = [](Calls) { return std::vector{Approval::deny("no")}; };
   const FakeCallScript turn = turn_of({fake_tool_call("c0", "manual")});
   const ChatResult result = run_in(GetParam(), bench.engine({turn, kAnswer}), {user("hi")}, options);
-  EXPECT_EQ(result.halted_reason, "completed");
+  EXPECT_EQ(result.halted_reason(), "completed");
   EXPECT_EQ(reasons_of(result.steps[0]), (Reasons{"denied"}));
   options.approve = [](Calls) { return std::vector{Approval::allow_with({{"safe", true}})}; };
   const ChatResult pending = chat(bench.engine({turn, kAnswer}), {user("hi")}, options).value();
-  ASSERT_EQ(pending.manual_tool_calls.size(), 1U);
-  EXPECT_EQ(pending.manual_tool_calls[0].arguments, Json({{"safe", true}}));
+  ASSERT_EQ(pending.manual_tool_calls().size(), 1U);
+  EXPECT_EQ(pending.manual_tool_calls()[0].arguments, Json({{"safe", true}}));
 }
 
 TEST_P(GateInRuns, HelpNeedsNoApproval) {
@@ -242,7 +242,7 @@ TEST(GateIsNotAsked, WhereNothingRuns) {
     ++asked;
     return std::vector(calls.size(), Approval::allow());
   };
-  EXPECT_EQ(chat(bench.engine({kTwo}), {user("hi")}, options).value().halted_reason, "manual_tool_calls");
+  EXPECT_EQ(chat(bench.engine({kTwo}), {user("hi")}, options).value().halted_reason(), "manual_tool_calls");
   options.mode.reset();
   EXPECT_EQ(chat(bench.engine({turn_of({fake_tool_call("c0", "unheard_of")})}), {user("hi")}, options).error().reason(),
             "unknown_tool");

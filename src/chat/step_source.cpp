@@ -165,7 +165,7 @@ Poll StepSource::model_failed(Poll polled) {
     return Poll::end();
   }
   // The call itself failed, or nobody wants the step any more: the error is the step's.
-  const bool is_cancelled = ended && ended->reason == halted::cancelled;
+  const bool is_cancelled = ended && std::holds_alternative<ended::Cancelled>(*ended);
   if (!collector_.in_message() || is_cancelled) return fail(error);
   return polled;
 }
@@ -196,11 +196,12 @@ std::optional<Error> StepSource::message_done() {
   if (!runs_tools) {
     step_->done = true;
     append_assistant(false);
+    if (response.finish_reason == FinishReason::error) step_->end = ended::Failed{response.error};
     return std::nullopt;
   }
   if (run_->mode == Mode::manual) {
     append_assistant(true);
-    step_->metadata["mode"] = to_string(Mode::manual);
+    step_->end = ended::Manual{};
     return std::nullopt;
   }
   if (run_->on_unknown_tool == OnUnknownTool::error) {
@@ -218,6 +219,7 @@ void StepSource::begin_tools() {
   if (run_->approve && !is_cancelled(*run_)) decisions = ask_gate(*run_, calls);
   std::vector<ToolCall> to_run;
   std::vector<Approval> of_these;
+  ended::Manual manual;
   is_pending_.reserve(calls.size());
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const ToolCall& call = calls[i];
@@ -226,12 +228,13 @@ void StepSource::begin_tools() {
     const bool is_manual = tool != nullptr && tool->manual && decision.kind() == Approval::Kind::allow;
     is_pending_.push_back(is_manual || decision.kind() == Approval::Kind::suspend);
     if (is_pending_.back()) {
-      step_->manual_tool_calls.push_back(approved_call(call, decision));
+      manual.calls.push_back({approved_call(call, decision), is_manual ? PendingKind::manual : PendingKind::suspended});
     } else {
       to_run.push_back(call);
       if (!decisions.empty()) of_these.push_back(decision);
     }
   }
+  if (!manual.calls.empty()) step_->end = std::move(manual);
   if (!to_run.empty() || is_cancelled(*run_)) {
     batch_ =
         std::make_unique<ToolBatchSource>(run_, std::move(to_run), lane_calls(), std::move(of_these), span_.ids().id);
@@ -251,10 +254,10 @@ void StepSource::tools_done() {
   std::string why = "another call ended the turn";
   if (batch_->halt()) {
     step_->done = true;
-    step_->metadata = *batch_->halt();
+    step_->end = *batch_->halt();
   } else if (is_cancelled(*run_)) {
     step_->done = true;
-    step_->metadata["halted_reason"] = halted::cancelled;
+    step_->end = ended::Cancelled{};
     why = "the run was cancelled";
   }
   // A turn that was ended leaves nothing pending, so that the thread stays valid.
@@ -268,7 +271,6 @@ void StepSource::tools_done() {
       step_->tool_results.push_back(tool_result(call.id, not_run_content(*run_, call, why)));
     }
   }
-  if (answer_pending) step_->manual_tool_calls.clear();
   for (const Message& result : step_->tool_results) step_->thread.messages.push_back(result);
   batch_.reset();
   state_ = answer_pending ? State::not_run : State::completed;

@@ -124,12 +124,12 @@ int ask_with_tools(const Engine& engine, std::vector<Message> messages, std::int
   display.end_line();
   const Result<ChatResult> result = collector.chat_result();
   if (!result) return fail(result.error(), errors);
-  if (result->error) return fail(*result->error, errors);
-  if (result->halted_reason == halted::ask_user) {
-    out.write(printable_lines(result->pending_question.value_or("")) + "\n");
-  } else if (result->halted_reason != halted::completed) {
+  if (const Error* error = result->error()) return fail(*error, errors);
+  if (const std::string* question = result->pending_question()) {
+    out.write(printable_lines(*question) + "\n");
+  } else if (!std::holds_alternative<ended::Completed>(result->end)) {
     errors.write(errors.paint(Style::yellow, "allm ask: ") +
-                 "the run ended without an answer: " + printable(result->halted_reason) + "\n");
+                 "the run ended without an answer: " + printable(result->halted_reason()) + "\n");
     return 1;
   }
   return result->final_response ? verdict(*result->final_response, errors) : 0;

@@ -210,7 +210,7 @@ int demo_command(bool fast, const Terminal& out) {
                                               asked->result.steps.size() + answered->result.steps.size(),
                                               show.tool_calls(), usage.total().value_or(0), time.count())) +
             "\n");
-  return answered->result.halted_reason == halted::completed ? 0 : 1;
+  return std::holds_alternative<ended::Completed>(answered->result.end) ? 0 : 1;
 }
 
 }  // namespace allm::cli

@@ -15,6 +15,7 @@
 
 #include "data/codec_fields.hpp"
 #include "data/codec_members.hpp"
+#include "data/end_codec.hpp"
 #include "data/reader.hpp"
 
 namespace allm::codec {
@@ -99,6 +100,23 @@ bool read_members(Reader& reader, Node node, Session& out) {
     return reader.failure().at(key);
   });
   return known && read_members<Node, Session>(reader, node, out);
+}
+
+template <class Node>
+bool read_members(Reader& reader, Node node, StepResult& out) {
+  StepParts<StepResult, Json> parts{out, out.metadata};
+  if (!read_members(reader, node, parts)) return false;
+  take_end(out);
+  return true;
+}
+
+template <class Node>
+bool read_members(Reader& reader, Node node, ChatResult& out) {
+  EndFields end;
+  ChatParts<ChatResult, Json, EndFields> parts{out, out.metadata, end};
+  if (!read_members(reader, node, parts)) return false;
+  take_end(out, std::move(end));
+  return true;
 }
 
 // Objects that are never tagged.

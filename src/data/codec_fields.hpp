@@ -51,6 +51,8 @@ inline constexpr std::string_view kTag<Audio> = "ALLM.Audio";
 template <>
 inline constexpr std::string_view kTag<ToolCall> = "ALLM.ToolCall";
 template <>
+inline constexpr std::string_view kTag<PendingToolCall> = "ALLM.ToolCall";
+template <>
 inline constexpr std::string_view kTag<Tool> = "ALLM.Tool";
 template <>
 inline constexpr std::string_view kTag<Request> = "ALLM.Request";
@@ -148,6 +150,13 @@ bool fields(V& v, Is<ToolCall> auto& m) {
 }
 
 template <class V>
+bool fields(V& v, Is<PendingToolCall> auto& m) {
+  return v.object("arguments", m.arguments) && v.required("id", m.id) && v.metadata(m.metadata) &&
+         v.required("name", m.name) && v.unless_default("pending", m.kind, PendingKind::manual) &&
+         v.field("raw_arguments", m.raw_arguments) && v.unknown(m.unknown_fields);
+}
+
+template <class V>
 bool fields(V& v, Is<Tool> auto& m) {
   return v.field("compact", m.compact) && v.field("description", m.description) && v.fixed("handler", nullptr) &&
          v.field("manual", m.manual) && v.metadata(m.metadata) && v.required("name", m.name) &&
@@ -200,26 +209,41 @@ bool fields(V& v, Is<Session> auto& m) {
          v.field("thread", m.thread) && v.unknown(m.unknown_fields);
 }
 
-template <class V>
-bool fields(V& v, Is<StepResult> auto& m) {
-  return v.field("done?", m.done) && v.metadata(m.metadata, Typed("manual_tool_calls", m.manual_tool_calls)) &&
-         v.nullable("response", m.response) && v.nullable("thread", m.thread) &&
-         v.field("tool_results", m.tool_results) && v.unknown(m.unknown_fields);
-}
+// Results without their end, which JSON has in `metadata` and, of a run, in `fields`: end_codec.hpp. All are const when
+// a result is written; `metadata` is then that with the facts of the end.
+template <class Step, class Value>
+struct StepParts {
+  Step& step;
+  Value& metadata;
+};
 
+template <class V, class Step, class Value>
+bool fields(V& v, const StepParts<Step, Value>& m) {
+  return v.field("done?", m.step.done) && v.metadata(m.metadata) && v.nullable("response", m.step.response) &&
+         v.nullable("thread", m.step.thread) && v.field("tool_results", m.step.tool_results) &&
+         v.unknown(m.step.unknown_fields);
+}
 inline Usage total_usage(const std::vector<StepResult>& steps) {
   Usage total;
   for (const StepResult& step : steps) total += step.response.usage;
   return total;
 }
 
-template <class V>
-bool fields(V& v, Is<ChatResult> auto& m) {
-  return v.field("final_response", m.final_response) && v.nullable("halted_reason", m.halted_reason) &&
-         v.metadata(m.metadata, Typed("error", m.error), Typed("manual_tool_calls", m.manual_tool_calls)) &&
-         v.field("pending_question", m.pending_question) && v.field("pending_tool_call_id", m.pending_tool_call_id) &&
-         v.field("steps", m.steps) && v.nullable("thread", m.thread) &&
-         v.otherwise("usage", m.usage, [&m] { return total_usage(m.steps); }) && v.unknown(m.unknown_fields);
+template <class Chat, class Value, class Fields>
+struct ChatParts {
+  Chat& chat;
+  Value& metadata;
+  Fields& end;
+};
+
+template <class V, class Chat, class Value, class Fields>
+bool fields(V& v, const ChatParts<Chat, Value, Fields>& m) {
+  return v.field("final_response", m.chat.final_response) && v.nullable("halted_reason", m.end.halted_reason) &&
+         v.metadata(m.metadata) && v.field("pending_question", m.end.pending_question) &&
+         v.field("pending_tool_call_id", m.end.pending_tool_call_id) && v.field("steps", m.chat.steps) &&
+         v.nullable("thread", m.chat.thread) &&
+         v.otherwise("usage", m.chat.usage, [&m] { return total_usage(m.chat.steps); }) &&
+         v.unknown(m.chat.unknown_fields);
 }
 
 template <class V>

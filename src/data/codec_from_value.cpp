@@ -32,6 +32,7 @@ template Result<File> from_json_value(const Json& value);
 template Result<AudioPart> from_json_value(const Json& value);
 template Result<Audio> from_json_value(const Json& value);
 template Result<ToolCall> from_json_value(const Json& value);
+template Result<PendingToolCall> from_json_value(const Json& value);
 template Result<Tool> from_json_value(const Json& value);
 template Result<Request> from_json_value(const Json& value);
 template Result<Response> from_json_value(const Json& value);

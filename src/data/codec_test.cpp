@@ -202,22 +202,25 @@ TEST(Codec, SumsTheUsageOfStepsWhereAResultHasNone) {
   const ChatResult result = *from_json<ChatResult>(R"({"steps":[)" + step + "," + step + "]}");
   EXPECT_EQ(result.usage.input_tokens, 10);
   EXPECT_EQ(result.usage.output_tokens, 2);
-  EXPECT_EQ(result.halted_reason, "completed");
+  EXPECT_EQ(result.halted_reason(), "completed");
   EXPECT_EQ(from_json<ChatResult>(R"({"usage":{"input_tokens":1},"steps":[)" + step + "]}")->usage.input_tokens, 1);
 }
 
 TEST(Codec, CarriesManualCallsAndErrorsOfResults) {
   ChatResult result;
-  result.manual_tool_calls = {{.id = "m", .name = "n"}};
-  result.error = Error(ToolError{ToolError::Reason::timeout, "slow"});
-  result.metadata = {{"manual_turn_index", 0}};
+  result.end = ended::Manual{{{{.id = "m", .name = "n"}, PendingKind::suspended}}, 2};
   result.steps.resize(1);
-  result.steps[0].manual_tool_calls = result.manual_tool_calls;
+  result.steps[0].end = ended::Manual{{{{.id = "m", .name = "n"}}}};
   result.steps[0].done = true;
   const Json data = to_json_value(result)["data"];
   EXPECT_EQ(data["metadata"]["manual_tool_calls"][0]["data"]["id"], "m");
-  EXPECT_EQ(data["metadata"]["error"]["data"]["reason"], "timeout");
-  EXPECT_EQ(data["steps"][0]["data"]["done?"], true);
+  EXPECT_EQ(data["metadata"]["manual_tool_calls"][0]["data"]["pending"], "suspended");
+  const Json step = data["steps"][0]["data"];
+  EXPECT_EQ(step["done?"], true);
+  EXPECT_FALSE(step["metadata"]["manual_tool_calls"][0]["data"].contains("pending")) << "as 0.1 wrote it";
+  EXPECT_EQ(from_json<ChatResult>(*to_json(result)), result);
+  result.end = ended::Failed{Error(ToolError{ToolError::Reason::timeout, "slow"})};
+  EXPECT_EQ(to_json_value(result)["data"]["metadata"]["error"]["data"]["reason"], "timeout");
   EXPECT_EQ(from_json<ChatResult>(*to_json(result)), result);
 }
 

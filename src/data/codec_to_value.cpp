@@ -19,6 +19,7 @@ template Json to_json_value(const File& value);
 template Json to_json_value(const AudioPart& value);
 template Json to_json_value(const Audio& value);
 template Json to_json_value(const ToolCall& value);
+template Json to_json_value(const PendingToolCall& value);
 template Json to_json_value(const Tool& value);
 template Json to_json_value(const Request& value);
 template Json to_json_value(const Response& value);

@@ -17,6 +17,7 @@
 #include "data/base64.hpp"
 #include "data/codec_field_writer.hpp"
 #include "data/codec_fields.hpp"
+#include "data/end_codec.hpp"
 #include "data/names.hpp"
 #include "data/overloaded.hpp"
 
@@ -78,6 +79,30 @@ template <class Sink, class T>
   requires(!kTag<T>.empty())
 bool write(Sink& sink, const T& value) {
   return write_tagged(sink, kTag<T>, value);
+}
+
+// The metadata of a result as they are written; `buffer` is used if they differ from the member.
+template <class T>
+const Json& written_metadata(const T& result, Json& buffer) {
+  constexpr bool is_step = std::is_same_v<T, StepResult>;
+  if (std::holds_alternative<ended::Completed>(result.end)) return result.metadata;
+  if (is_step && std::holds_alternative<ended::Failed>(result.end)) return result.metadata;
+  return buffer = result.full_metadata();
+}
+
+template <class Sink>
+bool write(Sink& sink, const StepResult& step) {
+  Json buffer;
+  StepParts<const StepResult, const Json> parts{step, written_metadata(step, buffer)};
+  return write_tagged(sink, kTag<StepResult>, parts);
+}
+
+template <class Sink>
+bool write(Sink& sink, const ChatResult& chat) {
+  Json buffer;
+  const EndFields end = end_fields(chat.end);
+  ChatParts<const ChatResult, const Json, const EndFields> parts{chat, written_metadata(chat, buffer), end};
+  return write_tagged(sink, kTag<ChatResult>, parts);
 }
 
 template <class Sink>

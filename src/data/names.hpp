@@ -59,6 +59,19 @@ struct EnumNames<SessionStatus> {
 };
 
 template <>
+struct EnumNames<PendingKind> {
+  static constexpr PendingKind last = PendingKind::suspended;
+  static constexpr NameTable<2> values = {"manual", "suspended"};
+};
+
+template <>
+struct EnumNames<ended::Limit::Which> {
+  static constexpr auto last = ended::Limit::Which::max_repeated_failures;
+  static constexpr NameTable<5> values = {halted::run_timeout, halted::max_total_tokens, halted::max_cost,
+                                          halted::max_tool_calls, halted::max_repeated_failures};
+};
+
+template <>
 struct EnumNames<Mode> {
   static constexpr Mode last = Mode::manual;
   static constexpr NameTable<2> values = {"auto", "manual"};

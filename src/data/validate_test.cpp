@@ -244,7 +244,7 @@ TEST(ValidateSessionTest, EachStatusHasWhatItNeeds) {
   EXPECT_EQ(check(Session{.status = SessionStatus::awaiting_user, .pending_question = "?"}), Errors());
   EXPECT_EQ(check(Session{.status = SessionStatus::awaiting_tools}),
             (Errors{{{"pending_tool_calls"}, "required_for_status"}}));
-  EXPECT_EQ(check(Session{.status = SessionStatus::awaiting_tools, .pending_tool_calls = {{.id = "c", .name = "t"}}}),
+  EXPECT_EQ(check(Session{.status = SessionStatus::awaiting_tools, .pending_tool_calls = {{{.id = "c", .name = "t"}}}}),
             Errors());
   EXPECT_EQ(check(Session{.status = SessionStatus::error}), (Errors{{{"metadata"}, "error_required_for_status"}}));
   EXPECT_EQ(check(Session{.status = SessionStatus::error, .metadata = {{"error", "x"}}}), Errors());

@@ -150,9 +150,9 @@ Poll ModelCall::time_out() {
 }
 
 Poll ModelCall::cancel() {
-  return end({halted::cancelled}, Error(StreamError{.reason = StreamError::Reason::cancelled,
-                                                    .provider = std::string(run_->engine.adapter()->provider())},
-                                        "the run was cancelled"));
+  return end(ended::Cancelled{}, Error(StreamError{.reason = StreamError::Reason::cancelled,
+                                                   .provider = std::string(run_->engine.adapter()->provider())},
+                                       "the run was cancelled"));
 }
 
 Poll ModelCall::end(RunEnd why, const Error& error) {

@@ -67,12 +67,16 @@ std::chrono::milliseconds Run::time_left() const {
   return std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now());
 }
 
-RunEnd Run::overtime() const { return {halted::run_timeout, {{"run_timeout", run_timeout->count()}}}; }
+ended::Limit Run::overtime() const {
+  return {.which = ended::Limit::Which::run_timeout, .value = std::int64_t{run_timeout->count()}};
+}
 
 std::optional<RunEnd> Run::ended() const {
-  if (cancel_level() != CancelSignal::Level::none) return RunEnd{halted::cancelled};
+  if (cancel_level() != CancelSignal::Level::none) return ended::Cancelled{};
   if (is_overtime()) return overtime();
-  return ledger ? ledger->exceeded() : std::nullopt;
+  if (!ledger) return std::nullopt;
+  if (std::optional<ended::Limit> limit = ledger->exceeded()) return *std::move(limit);
+  return std::nullopt;
 }
 
 bool Run::has_response_format() const {

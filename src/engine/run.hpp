@@ -61,7 +61,7 @@ struct Run {
   // Why no further step may follow the last one, if there is a reason: a cancellation, or a limit that is reached.
   // For the consumer's thread.
   std::optional<RunEnd> ended() const;
-  RunEnd overtime() const;
+  ended::Limit overtime() const;
   // Whether call or engine say what form the answer must have.
   bool has_response_format() const;
   // The name of the model for telemetry, if it is known before a request is made.

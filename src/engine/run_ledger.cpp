@@ -4,12 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "allm/result.hpp"
-
 #include "engine/saturating_sum.hpp"
 
 namespace allm {
 namespace {
+
+using Which = ended::Limit::Which;
 
 std::size_t combined(std::size_t a, std::size_t b) { return a ^ (b + 0x9e3779b97f4a7c15ULL + (a << 6U) + (a >> 2U)); }
 
@@ -56,21 +56,21 @@ void RunLedger::note_outcome(const ToolCall& call, const std::optional<std::stri
   failing.times = failing.failure == text ? failing.times + 1 : 1;
   failing.failure = text;
   if (failing.times < *limits_.max_repeated_failures || repeated_) return;
-  repeated_ = RunEnd{
-      halted::max_repeated_failures,
-      {{"max_repeated_failures", *limits_.max_repeated_failures}, {"tool_name", call.name}, {"tool_call_id", call.id}}};
+  repeated_ = ended::Limit{.which = Which::max_repeated_failures,
+                           .value = *limits_.max_repeated_failures,
+                           .tool_name = call.name,
+                           .tool_call_id = call.id};
 }
 
-std::optional<RunEnd> RunLedger::exceeded() const {
+std::optional<ended::Limit> RunLedger::exceeded() const {
   if (limits_.max_total_tokens && tokens_ >= *limits_.max_total_tokens) {
-    return RunEnd{halted::max_total_tokens, {{"max_total_tokens", *limits_.max_total_tokens}}};
+    return ended::Limit{.which = Which::max_total_tokens, .value = *limits_.max_total_tokens};
   }
   if (limits_.max_cost && (cost_unknown_ || cost_ >= *limits_.max_cost)) {
-    RunEnd end{halted::max_cost, {{"max_cost", *limits_.max_cost}}};
-    if (cost_ < *limits_.max_cost) end.metadata["cost_unknown"] = true;
-    return end;
+    return ended::Limit{
+        .which = Which::max_cost, .value = *limits_.max_cost, .cost_unknown = cost_ < *limits_.max_cost};
   }
-  if (tool_call_refused_) return RunEnd{halted::max_tool_calls, {{"max_tool_calls", *limits_.max_tool_calls}}};
+  if (tool_call_refused_) return ended::Limit{.which = Which::max_tool_calls, .value = *limits_.max_tool_calls};
   return repeated_;
 }
 

@@ -5,19 +5,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 
+#include "allm/end.hpp"
 #include "allm/message.hpp"
 #include "allm/response.hpp"
 
 namespace allm {
-
-// Why a run may not go on, and the facts that its result's metadata gets.
-struct RunEnd {
-  std::string_view reason;
-  Json metadata = Json::object();
-};
 
 struct RunLimits {
   std::optional<std::int64_t> max_total_tokens;
@@ -39,7 +33,7 @@ class RunLedger {
   // What the model was told of a call with these arguments: a failure's text, or nothing for a success.
   void note_outcome(const ToolCall& call, const std::optional<std::string>& failure);
   // The first limit that is reached, in the order in which they are listed above.
-  std::optional<RunEnd> exceeded() const;
+  std::optional<ended::Limit> exceeded() const;
 
  private:
   struct Failing {
@@ -57,7 +51,7 @@ class RunLedger {
   std::int64_t tool_calls_ = 0;
   bool tool_call_refused_ = false;
   std::unordered_map<std::size_t, Failing> failing_;
-  std::optional<RunEnd> repeated_;
+  std::optional<ended::Limit> repeated_;
 };
 
 }  // namespace allm

@@ -82,7 +82,7 @@ void LogTelemetry::on_event(const TelemetryEvent& event) {
     fmt::format_to(out, " tool={} tool_call_id={}", event.tool_call->name, event.tool_call->id);
   }
   if (event.chat != nullptr) {
-    fmt::format_to(out, " halted_reason={} steps={}", event.chat->halted_reason, event.chat->steps.size());
+    fmt::format_to(out, " halted_reason={} steps={}", event.chat->halted_reason(), event.chat->steps.size());
   }
   if (event.error != nullptr) fmt::format_to(out, " error={}.{}", event.error->kind(), event.error->reason());
   if (is_end(event.phase)) {

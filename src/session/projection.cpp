@@ -1,19 +1,15 @@
 #include "session/projection.hpp"
 
-#include <string_view>
-#include <utility>
+#include <optional>
+#include <variant>
 #include <vector>
 
 #include "allm/serialize.hpp"
 
+#include "data/overloaded.hpp"
+
 namespace allm {
 namespace {
-
-Json calls_value(const std::vector<ToolCall>& calls) {
-  Json list = Json::array();
-  for (const ToolCall& call : calls) list.push_back(to_json_value(call));
-  return list;
-}
 
 void settle(Session& session, const Thread& thread, const Json& metadata) {
   session.thread = thread;
@@ -23,88 +19,71 @@ void settle(Session& session, const Thread& thread, const Json& metadata) {
   for (const auto& [key, value] : metadata.items()) session.metadata[key] = value;
 }
 
-void await_user(Session& session, const Json& metadata) {
+void await_user(Session& session, const ended::AskUser& asked) {
   session.status = SessionStatus::awaiting_user;
-  session.pending_question = metadata.at("pending_question").get<std::string>();
-  session.pending_tool_call_id = metadata.at("pending_tool_call_id").get<std::string>();
+  session.pending_question = asked.question;
+  session.pending_tool_call_id = asked.tool_call_id;
 }
 
-void await_tools(Session& session, std::vector<ToolCall> calls) {
+// `all` are the calls of the response, which all wait where the whole loop is manual.
+void await_tools(Session& session, const ended::Manual& manual, const std::vector<ToolCall>& all) {
   session.status = SessionStatus::awaiting_tools;
-  session.pending_tool_calls = std::move(calls);
+  session.pending_tool_calls = manual.calls;
+  if (!manual.calls.empty()) return;
+  for (const ToolCall& call : all) session.pending_tool_calls.push_back({call, PendingKind::manual});
 }
 
-// What went wrong, in the order of how much it says.
-void break_off(Session& session, const Json& metadata) {
+// What went wrong: the error, or what is known beside it.
+void break_off(Session& session, const std::optional<Error>& error, const Json& metadata) {
   session.status = SessionStatus::error;
-  Json error = metadata;
-  for (const char* key : {"on_tool_error_exception", "error"}) {
-    if (const auto found = metadata.find(key); found != metadata.end()) {
-      error = *found;
-      break;
-    }
-  }
-  session.metadata["error"] = std::move(error);
+  session.metadata["error"] = error ? to_json_value(*error) : metadata;
 }
 
-bool halted_with(const StepResult& result, std::string_view reason) {
-  const auto found = result.metadata.find("halted_reason");
-  return found != result.metadata.end() && *found == reason;
-}
+// What ends that steps and runs share make of a session.
+class Projection {
+ public:
+  Projection(Session& session, const Json& metadata, const std::vector<ToolCall>& calls)
+      : session_(session), metadata_(metadata), calls_(calls) {}
+
+  void operator()(const ended::AskUser& end) const { await_user(session_, end); }
+  void operator()(const ended::Manual& end) const { await_tools(session_, end, calls_); }
+  void operator()(const ended::ToolError& end) const { break_off(session_, end.policy_error, metadata_); }
+  void operator()(const ended::Failed& end) const { break_off(session_, end.error, metadata_); }
+  void operator()(const ended::Cancelled&) const { session_.status = SessionStatus::idle; }
+
+ private:
+  Session& session_;
+  const Json& metadata_;
+  const std::vector<ToolCall>& calls_;
+};
 
 }  // namespace
 
-Json full_metadata(const ChatResult& result) {
-  Json metadata = result.metadata;
-  if (result.error) metadata["error"] = to_json_value(*result.error);
-  if (!result.manual_tool_calls.empty()) metadata["manual_tool_calls"] = calls_value(result.manual_tool_calls);
-  return metadata;
-}
-
-Json full_metadata(const StepResult& result) {
-  Json metadata = result.metadata;
-  if (result.response.error) metadata["error"] = to_json_value(*result.response.error);
-  if (!result.manual_tool_calls.empty()) metadata["manual_tool_calls"] = calls_value(result.manual_tool_calls);
-  return metadata;
-}
-
 Session after_chat(Session session, const ChatResult& result) {
-  const Json metadata = full_metadata(result);
+  const Json metadata = result.full_metadata();
   settle(session, result.thread, metadata);
-  if (result.halted_reason == halted::ask_user) {
-    await_user(session, metadata);
-  } else if (result.halted_reason == halted::manual_tool_calls) {
-    std::vector<ToolCall> calls = result.manual_tool_calls;
-    if (calls.empty() && result.final_response) calls = result.final_response->tool_calls;
-    await_tools(session, std::move(calls));
-  } else if (result.halted_reason == halted::tool_error || result.halted_reason == halted::error) {
-    break_off(session, metadata);
-  } else if (result.halted_reason == halted::cancelled) {
-    session.status = SessionStatus::idle;
-  } else {
-    session.status = SessionStatus::completed;
-  }
+  const std::vector<ToolCall> no_calls;
+  const Projection shared(session, metadata, result.final_response ? result.final_response->tool_calls : no_calls);
+  const auto complete = [&](const auto&) { session.status = SessionStatus::completed; };
+  std::visit(
+      Overloaded{[&](const ended::Completed& end) { complete(end); }, [&](const ended::Halted& end) { complete(end); },
+                 [&](const ended::Limit& end) { complete(end); }, [&](const ended::MaxTurns& end) { complete(end); },
+                 [&](const ended::HaltWhen& end) { complete(end); }, [&](const auto& end) { shared(end); }},
+      result.end);
   return session;
 }
 
 Session after_step(Session session, const StepResult& result) {
-  const Json metadata = full_metadata(result);
+  Json metadata = result.full_metadata();
+  if (result.response.error) metadata["error"] = to_json_value(*result.response.error);
   settle(session, result.thread, metadata);
-  if (halted_with(result, halted::ask_user)) {
-    await_user(session, metadata);
-  } else if (halted_with(result, halted::tool_error)) {
-    break_off(session, metadata);
-  } else if (!result.manual_tool_calls.empty()) {
-    await_tools(session, result.manual_tool_calls);
-  } else if (result.metadata.contains("mode")) {
-    await_tools(session, result.response.tool_calls);
-  } else if (result.response.finish_reason == FinishReason::error) {
-    break_off(session, metadata);
-  } else if (halted_with(result, halted::cancelled)) {
-    session.status = SessionStatus::idle;
-  } else {
+  const Projection shared(session, metadata, result.response.tool_calls);
+  const auto complete = [&](const auto&) {
     session.status = result.done ? SessionStatus::completed : SessionStatus::idle;
-  }
+  };
+  std::visit(Overloaded{[&](const ended::Completed& end) { complete(end); },
+                        [&](const ended::Halted& end) { complete(end); }, [&](const auto& end) { shared(end); }},
+             result.end);
   return session;
 }
 

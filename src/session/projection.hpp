@@ -11,8 +11,4 @@ namespace allm {
 Session after_chat(Session session, const ChatResult& result);
 Session after_step(Session session, const StepResult& result);
 
-// A result's metadata with the typed values in it, as it is written.
-Json full_metadata(const ChatResult& result);
-Json full_metadata(const StepResult& result);
-
 }  // namespace allm

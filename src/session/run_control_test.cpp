@@ -66,7 +66,7 @@ TEST(SessionCancellation, LeavesItIdleWithWhatWasFinished) {
   };
   const auto turn = session_reply(engine_of({kGood, kHangs}), Session{}, "hi", options);
   ASSERT_TRUE(turn.has_value());
-  EXPECT_EQ(turn->result.halted_reason, "cancelled");
+  EXPECT_EQ(turn->result.halted_reason(), "cancelled");
   EXPECT_EQ(turn->session.status, SessionStatus::idle);
   EXPECT_EQ(turn->session.thread.messages.size(), 3U);
   expect_to_go_on(turn->session);
@@ -114,7 +114,7 @@ TEST(SessionBudget, LeavesItCompleted) {
 TEST(SessionBudget, TimeThatIsOverKeepsTheMessage) {
   const auto turn = session_reply(engine_of({kHangs}), Session{}, "hi", {.run_timeout = std::chrono::milliseconds(5)});
   ASSERT_TRUE(turn.has_value());
-  EXPECT_EQ(turn->result.halted_reason, "run_timeout");
+  EXPECT_EQ(turn->result.halted_reason(), "run_timeout");
   EXPECT_EQ(turn->session.status, SessionStatus::completed);
   EXPECT_EQ(turn->session.thread, Thread{user("hi")});
   expect_to_go_on(turn->session);

@@ -39,7 +39,7 @@ Session in(SessionStatus status) {
     session.pending_question = "who?";
     session.pending_tool_call_id = "c0";
   }
-  if (status == SessionStatus::awaiting_tools) session.pending_tool_calls = {{.id = "c0", .name = "manual"}};
+  if (status == SessionStatus::awaiting_tools) session.pending_tool_calls = {{{.id = "c0", .name = "manual"}}};
   if (status == SessionStatus::error) session.metadata = {{"error", "x"}};
   return session;
 }
@@ -198,7 +198,7 @@ TEST(SessionOps, AnErrorOfTheRunLeavesTheCallersValue) {
 
 Session waiting_for(std::vector<std::string> ids) {
   Session session{.thread = {user("hi")}, .status = SessionStatus::awaiting_tools};
-  for (std::string& id : ids) session.pending_tool_calls.push_back({.id = std::move(id), .name = "manual"});
+  for (std::string& id : ids) session.pending_tool_calls.push_back({{.id = std::move(id), .name = "manual"}});
   return session;
 }
 

@@ -215,7 +215,7 @@ void ToolBatchSource::finish(std::size_t index, ToolOutcome outcome) {
       return finish_failure(index, ToolFailure{invalid_question_error(call)});
     }
     AskUserRequested request{call.id, call.name, question->question, question->options};
-    note_halt(index, halt_metadata(request));
+    note_halt(index, step_end(request));
     ready_.emplace_back(ToolExecutionCompleted{call.id, call.name, std::move(outcome)});
     ready_.emplace_back(std::move(request));
     answer(index, std::string(kAwaitingUser));
@@ -233,7 +233,7 @@ void ToolBatchSource::finish(std::size_t index, ToolOutcome outcome) {
   Result<std::string> content = encode(index, halt.result);
   if (!content) return finish_failure(index, ToolFailure{content.error()});
   ToolHalt event{.tool_call_id = call.id, .reason = halt.reason, .result = halt.result, .content = *content};
-  note_halt(index, halt_metadata(event));
+  note_halt(index, step_end(event));
   ready_.emplace_back(ToolExecutionCompleted{call.id, call.name, std::move(outcome)});
   ready_.emplace_back(std::move(event));
   answer(index, *std::move(content));
@@ -296,7 +296,7 @@ void ToolBatchSource::fail(std::size_t index, const ToolFailure& failure, bool h
                   .reason = std::string(halted::tool_error),
                   .content = content,
                   .policy_error = std::move(policy_error)};
-    note_halt(index, halt_metadata(halt));
+    note_halt(index, step_end(halt));
     ready_.emplace_back(std::move(halt));
   } else {
     ready_.emplace_back(ToolResultEncoded{call.id, content});
@@ -318,9 +318,9 @@ void ToolBatchSource::answer(std::size_t index, Content content) {
   if (is_rewritten(index)) message.metadata["rewritten_arguments"] = calls_[index].arguments;
 }
 
-void ToolBatchSource::note_halt(std::size_t index, Json metadata) {
+void ToolBatchSource::note_halt(std::size_t index, StepEnd end) {
   if (halt_ && halt_index_ < index) return;
-  halt_ = std::move(metadata);
+  halt_ = std::move(end);
   halt_index_ = index;
 }
 

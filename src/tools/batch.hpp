@@ -35,8 +35,8 @@ class ToolBatchSource : public EventSource {
 
   // After the end: one tool message per call, in the order of the calls.
   std::vector<Message> take_messages();
-  // The halt of the lowest index, as metadata.
-  const std::optional<Json>& halt() const { return halt_; }
+  // The end that the call of the lowest index asked for, if one did.
+  const std::optional<StepEnd>& halt() const { return halt_; }
 
  private:
   struct Slot {
@@ -61,7 +61,7 @@ class ToolBatchSource : public EventSource {
   // Answers a call that the run did not want, or not any more; no failure that a policy decides on.
   void refuse(std::size_t index, const ToolFailure& failure);
   void answer(std::size_t index, Content content);
-  void note_halt(std::size_t index, Json metadata);
+  void note_halt(std::size_t index, StepEnd end);
   Result<std::string> encode(std::size_t index, const Json& value) const;
   Result<Content> encode(std::size_t index, const ToolOk& outcome) const;
 
@@ -81,7 +81,7 @@ class ToolBatchSource : public EventSource {
   std::size_t limit_ = 1;
   std::size_t next_ = 0;
   std::size_t running_ = 0;
-  std::optional<Json> halt_;
+  std::optional<StepEnd> halt_;
   std::size_t halt_index_ = 0;
 };
 

@@ -60,7 +60,7 @@ TEST(CompactRun, AnswersToolHelpItself) {
   ASSERT_EQ(result->steps[0].tool_results.size(), 1U);
   const std::string help = result->steps[0].tool_results[0].text();
   EXPECT_EQ(help, "## weather\nWeather of a city. In full.\n" + kSchema.dump());
-  EXPECT_EQ(result->halted_reason, "completed");
+  EXPECT_EQ(result->halted_reason(), "completed");
   EXPECT_EQ(compact.handled, 0);
 }
 
@@ -86,7 +86,7 @@ TEST(CompactRun, HandsToolHelpToTheProgramInManualMode) {
   Compact compact({calls_tool("tool_help", {{"names", {"weather"}}})});
   const auto result = chat(compact.engine, {user("hi")}, {.mode = Mode::manual});
   ASSERT_TRUE(result.has_value());
-  EXPECT_EQ(result->halted_reason, "manual_tool_calls");
+  EXPECT_EQ(result->halted_reason(), "manual_tool_calls");
   const ToolCall& pending = result->final_response->tool_calls[0];
   EXPECT_NE(answer_tool_help(compact.engine.tools(), pending.arguments).find("## weather"), std::string::npos);
 }

@@ -105,10 +105,9 @@ TEST(ErrorPolicy, IsAskedExactlyOncePerFailure) {
         continue;
       }
       ASSERT_TRUE(batch->halt.has_value()) << failing.name << " " << decision;
-      EXPECT_EQ(batch->halt->at("halted_reason"), "tool_error");
-      EXPECT_EQ(batch->halt->at("halt_tool_call_id"), "c0");
-      EXPECT_FALSE(batch->halt->contains("halt_result"));
-      EXPECT_EQ(batch->halt->contains("on_tool_error_exception"), decision == 4);
+      const auto& end = std::get<ended::ToolError>(*batch->halt);
+      EXPECT_EQ(end.tool_call_id, "c0");
+      EXPECT_EQ(end.policy_error.has_value(), decision == 4);
       EXPECT_TRUE(Json::parse(content).contains("error"));
       const std::string told = Json::parse(content).value("reason", "");
       EXPECT_EQ(told == "encoding_failed", decision == 2 || (decision == 1 && failing.reason == "encoding_failed"));
@@ -166,7 +165,7 @@ TEST(ErrorPolicy, DrainsTheSiblingsOfAHalt) {
   };
   const auto batch = run_tool_calls({call("a", "bad"), call("b", "slow"), call("c", "slow")}, tools, options);
   ASSERT_TRUE(batch.has_value());
-  EXPECT_EQ(batch->halt->at("halt_tool_call_id"), "a");
+  EXPECT_EQ(std::get<ended::ToolError>(*batch->halt).tool_call_id, "a");
   EXPECT_EQ(batch->messages[1].text(), "done");
   EXPECT_EQ(batch->messages[2].text(), "done");
 }

@@ -1,4 +1,4 @@
-// What a halting call leaves behind, as metadata of step and run.
+// What a halting call makes of its step.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@ namespace allm {
 // The content of a tool message that stands for an answer the user has yet to give.
 inline constexpr std::string_view kAwaitingUser = "<awaiting user response>";
 
-Json halt_metadata(const AskUserRequested& question);
-Json halt_metadata(const ToolHalt& halt);
+StepEnd step_end(const AskUserRequested& question);
+StepEnd step_end(const ToolHalt& halt);
 
 }  // namespace allm

@@ -168,9 +168,7 @@ TEST(ToolRunner, TheHaltOfTheLowestIndexCounts) {
   });
   const auto batch = run_tool_calls(calls("stop", 3), {stop}, {.max_concurrency = 3});
   ASSERT_TRUE(batch && batch->halt);
-  EXPECT_EQ(batch->halt->at("halted_reason"), "r0");
-  EXPECT_EQ(batch->halt->at("halt_tool_call_id"), "c0");
-  EXPECT_EQ(batch->halt->at("halt_result"), Json({{"i", 0}}));
+  EXPECT_EQ(batch->halt, StepEnd(ended::Halted{.reason = "r0", .result = {{"i", 0}}, .tool_call_id = "c0"}));
   EXPECT_EQ(batch->messages.size(), 3U);
 }
 
@@ -300,7 +298,7 @@ TEST(ToolRunner, TheCollectorFoldsTheStreamToTheSameBatch) {
   const auto folded = run_tool_calls(batch_calls, tools);
   ASSERT_TRUE(folded.has_value());
   EXPECT_EQ(collector.tool_batch(), folded);
-  EXPECT_EQ(folded->halt->at("halted_reason"), "ask_user");
+  EXPECT_TRUE(std::holds_alternative<ended::AskUser>(*folded->halt));
 }
 
 }  // namespace

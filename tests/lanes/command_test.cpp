@@ -61,8 +61,8 @@ TEST(CommandLane, OutcomesCanBeWritten) {
   };
   EXPECT_EQ(with(R"({"ok": 5})")->messages[0].text(), "5");
   EXPECT_EQ(with(R"({"failure": "no"})")->messages[0].text(), R"({"error":"no"})");
-  EXPECT_EQ(with(R"({"ask_user": {"question": "who?"}})")->halt->at("pending_question"), "who?");
-  EXPECT_EQ(with(R"({"halt": {"reason": "enough"}})")->halt->at("halted_reason"), "enough");
+  EXPECT_EQ(std::get<ended::AskUser>(*with(R"({"ask_user": {"question": "who?"}})")->halt).question, "who?");
+  EXPECT_EQ(std::get<ended::Halted>(*with(R"({"halt": {"reason": "enough"}})")->halt).reason, "enough");
   for (const char* text : {R"({"error": {}})", "[]", "{}", R"({"ask_user": 1})"}) {
     EXPECT_NE(with(text)->messages[0].text().find("invalid_return"), std::string::npos) << text;
   }

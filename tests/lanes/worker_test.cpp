@@ -71,11 +71,13 @@ TEST(WorkerLane, AllOutcomesComeBack) {
     return run_tool_calls({{.id = "c1", .name = "outcome", .arguments = {{"kind", kind}}}}, {tool});
   };
   const auto asked = batch_of("ask_user");
-  EXPECT_EQ(asked->halt->at("pending_question"), "which?");
-  EXPECT_EQ(asked->halt->at("ask_user_opts"), Json({{"choices", {1, 2}}}));
+  const auto& question = std::get<ended::AskUser>(*asked->halt);
+  EXPECT_EQ(question.question, "which?");
+  EXPECT_EQ(question.options, Json({{"choices", {1, 2}}}));
   const auto halted = batch_of("halt");
-  EXPECT_EQ(halted->halt->at("halted_reason"), "enough");
-  EXPECT_EQ(halted->halt->at("halt_result"), Json({{"n", 1}}));
+  const auto& halt = std::get<ended::Halted>(*halted->halt);
+  EXPECT_EQ(halt.reason, "enough");
+  EXPECT_EQ(halt.result, Json({{"n", 1}}));
   EXPECT_EQ(called(tool, {{"kind", "not_utf8"}})["reason"], "encoding_failed");
 }
 

@@ -88,7 +88,7 @@ TEST(Replay, GivesTheSameEventsAndTheSameResult) {
   const auto recorder = record(fake(script), path);
   const Outcome live = run(*recorder);
   EXPECT_EQ(live.result.steps.size(), 3U);
-  EXPECT_EQ(live.result.halted_reason, halted::error);
+  EXPECT_EQ(live.result.halted_reason(), halted::error);
 
   const auto player = replayed(path);
   EXPECT_EQ(player->provider(), "fake");

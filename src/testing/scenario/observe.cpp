@@ -8,6 +8,7 @@
 
 #include "allm/serialize.hpp"
 
+#include "data/end_codec.hpp"
 #include "testing/scenario/or_null.hpp"
 
 namespace allm::scenario {
@@ -76,8 +77,8 @@ struct PartObserver {
   Json operator()(const MediaId& source) const { return {{"file_id", source.id}}; }
 };
 
-Json with_manual_calls(Json metadata, std::span<const ToolCall> calls) {
-  if (!calls.empty()) metadata["manual_tool_calls"] = observe(calls);
+Json with_manual_calls(Json metadata, const std::vector<PendingToolCall>& calls) {
+  if (!calls.empty()) metadata["manual_tool_calls"] = observe_all(calls);
   return metadata;
 }
 
@@ -89,7 +90,8 @@ Json observe_summary(const StepResult& step) {
                {"tool_results", observe(std::span(step.tool_results))},
                {"done", step.done},
                {"usage", observe(step.response.usage)}};
-  json["metadata"] = with_manual_calls(observe_value(step.metadata), step.manual_tool_calls);
+  json["metadata"] = with_manual_calls(observe_value(codec::with_metadata(codec::end_facts(step.end), step.metadata)),
+                                       step.manual_tool_calls());
   return json;
 }
 
@@ -135,6 +137,7 @@ Json observe(const ToolCall& call) {
 }
 
 Json observe(std::span<const ToolCall> calls) { return observe_all(calls); }
+Json observe(std::span<const PendingToolCall> calls) { return observe_all(calls); }
 
 Json observe(const Usage& usage) {
   Json json = {{"input_tokens", or_null(usage.input_tokens)},
@@ -181,31 +184,33 @@ Json observe(const StepResult& step) {
 
 Json observe(const ChatResult& chat) {
   const auto& final = chat.final_response;
-  Json json = {{"halted_reason", chat.halted_reason},
+  Json json = {{"halted_reason", chat.halted_reason()},
                {"output_text", final ? or_null(final->text()) : Json(nullptr)},
                {"finish_reason", final ? or_null(final->finish_reason) : Json(nullptr)},
                {"messages", observe(chat.thread.messages)}};
   Json& steps = json["steps"] = Json::array();
   for (const StepResult& step : chat.steps) steps.push_back(observe_summary(step));
-  json["pending_question"] = or_null(chat.pending_question);
-  json["pending_tool_call_id"] = or_null(chat.pending_tool_call_id);
+  const codec::EndFields end = codec::end_fields(chat.end);
+  json["pending_question"] = or_null(end.pending_question);
+  json["pending_tool_call_id"] = or_null(end.pending_tool_call_id);
   json["usage"] = observe(chat.usage);
-  Json metadata = with_manual_calls(observe_value(chat.metadata), chat.manual_tool_calls);
-  if (chat.error) metadata["error"] = observe(*chat.error);
+  Json metadata = with_manual_calls(observe_value(codec::with_metadata(codec::end_facts(chat.end), chat.metadata)),
+                                    chat.manual_tool_calls());
+  if (const Error* error = chat.error()) metadata["error"] = observe(*error);
   json["metadata"] = std::move(metadata);
   return json;
 }
 
 Json observe(const ToolBatch& batch) {
   return {{"messages", observe(std::span(batch.messages))},
-          {"halt", batch.halt ? observe_value(*batch.halt) : Json(nullptr)}};
+          {"halt", batch.halt ? observe_value(codec::end_facts(*batch.halt)) : Json(nullptr)}};
 }
 
 Json observe(const Session& session, Json result) {
   Json json = {{"status", to_string(session.status)},
                {"pending_question", or_null(session.pending_question)},
                {"pending_tool_call_id", or_null(session.pending_tool_call_id)},
-               {"pending_tool_calls", observe(std::span(session.pending_tool_calls))},
+               {"pending_tool_calls", observe_all(session.pending_tool_calls)},
                {"messages", observe(session.thread.messages)}};
   json["result"] = std::move(result);
   return json;

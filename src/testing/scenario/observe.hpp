@@ -16,6 +16,7 @@ Json observe(const MessageList& messages);
 Json observe(std::span<const Message> messages);
 Json observe(const ToolCall& call);
 Json observe(std::span<const ToolCall> calls);
+Json observe(std::span<const PendingToolCall> calls);
 Json observe(const Usage& usage);
 Json observe(const Error& error);
 Json observe(const ToolOutcome& outcome);

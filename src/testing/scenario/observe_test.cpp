@@ -92,13 +92,13 @@ TEST(Observe, StepShowsPendingCallsInTheMetadata) {
   StepResult step{.thread = {user("hi")}};
   EXPECT_EQ(observe(step)["metadata"], Json::object());
   EXPECT_EQ(observe(step)["messages"].size(), 1U);
-  step.manual_tool_calls = {kCall};
+  step.end = ended::Manual{{{kCall, PendingKind::manual}}};
   EXPECT_EQ(observe(step)["metadata"]["manual_tool_calls"][0]["id"], "c0");
 }
 
 TEST(Observe, ChatShowsErrorsOfItsMetadataAsErrors) {
   const Error error(AdapterError{AdapterError::Reason::rate_limited});
-  ChatResult chat{.halted_reason = "error", .steps = {StepResult{}}, .error = error};
+  ChatResult chat{.end = ended::Failed{error}, .steps = {StepResult{}}};
   chat.metadata = {{"structured_finalize", {{"pass_1_halted", "completed"}, {"pass_2_error", to_json_value(error)}}}};
   const Json observed = observe(chat);
   EXPECT_EQ(observed["metadata"]["error"]["reason"], "rate_limited");

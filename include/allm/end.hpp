@@ -1,0 +1,124 @@
+// Why a step or a run ended, as a value:
+//
+//   if (const auto* question = std::get_if<allm::ended::AskUser>(&result->end)) show(question->question);
+//
+// JSON has the same facts as `halted_reason` and `metadata`; docs/session-format.md lists them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "allm/error.hpp"
+#include "allm/json.hpp"
+#include "allm/pending_call.hpp"
+
+namespace allm {
+
+// The reasons as text. The set is open: a handler may end a run with a reason of its own.
+namespace halted {
+inline constexpr std::string_view completed = "completed";
+inline constexpr std::string_view error = "error";
+inline constexpr std::string_view max_turns = "max_turns";
+inline constexpr std::string_view halt_when = "halt_when";
+inline constexpr std::string_view ask_user = "ask_user";
+inline constexpr std::string_view tool_error = "tool_error";
+inline constexpr std::string_view manual_tool_calls = "manual_tool_calls";
+inline constexpr std::string_view cancelled = "cancelled";
+// The run reached a limit of its options; the thread is as its last finished step left it, and can be continued.
+inline constexpr std::string_view run_timeout = "run_timeout";
+inline constexpr std::string_view max_total_tokens = "max_total_tokens";
+inline constexpr std::string_view max_cost = "max_cost";
+inline constexpr std::string_view max_tool_calls = "max_tool_calls";
+inline constexpr std::string_view max_repeated_failures = "max_repeated_failures";
+}  // namespace halted
+
+namespace ended {
+
+// A run has its answer. A step has finished as usual: with an answer, or with tool results for the next step.
+struct Completed {
+  bool operator==(const Completed&) const = default;
+};
+
+// A tool asked the user a question.
+struct AskUser {
+  std::string question = {};
+  Json options = empty_object();
+  std::string tool_call_id = {};
+  std::string tool_name = {};  // not in JSON; reading finds it by the id among the calls of the response
+  bool operator==(const AskUser&) const;
+};
+
+// A tool handler ended the run.
+struct Halted {
+  std::string reason = {};  // the handler's own, none of the names above
+  Json result = null_json();
+  std::string tool_call_id = {};
+  bool operator==(const Halted&) const;
+};
+
+// A tool failed, and the error policy ended the run.
+struct ToolError {
+  std::string tool_call_id = {};
+  std::optional<Error> policy_error = std::nullopt;  // if the error policy itself failed
+  bool operator==(const ToolError&) const;
+};
+
+// Tool calls wait for the program.
+struct Manual {
+  // Calls of manual tools, and calls that the approval gate suspended. Empty where the whole loop is manual: then all
+  // calls of the response wait.
+  std::vector<PendingToolCall> calls = {};
+  std::int64_t turn_index = 0;  // of the step within the run; 0 in a step's own end
+  bool operator==(const Manual&) const;
+};
+
+// The run reached a limit of its options.
+struct Limit {
+  enum class Which : std::uint8_t { run_timeout, max_total_tokens, max_cost, max_tool_calls, max_repeated_failures };
+  Which which = Which::run_timeout;
+  std::variant<std::int64_t, double> value = std::int64_t{0};  // the option's; a double for max_cost, milliseconds for
+                                                               // run_timeout
+  bool cost_unknown = false;                                   // max_cost: the cost of a call could not be told
+  std::string tool_name = {};                                  // max_repeated_failures: the call that failed
+  std::string tool_call_id = {};
+  bool operator==(const Limit&) const;
+};
+
+// The run made as many model calls as it may.
+struct MaxTurns {
+  std::int64_t max_turns = 0;
+  bool operator==(const MaxTurns&) const = default;
+};
+
+// The option `halt_when` ended the run after this step.
+struct HaltWhen {
+  std::int64_t step_index = 0;
+  bool operator==(const HaltWhen&) const = default;
+};
+
+struct Cancelled {
+  bool operator==(const Cancelled&) const = default;
+};
+
+// The model's message broke off, or a later step could not be made. In a step it has the response's error.
+struct Failed {
+  std::optional<Error> error = std::nullopt;
+  bool operator==(const Failed&) const;
+};
+
+}  // namespace ended
+
+using StepEnd = std::variant<ended::Completed, ended::AskUser, ended::Halted, ended::ToolError, ended::Manual,
+                             ended::Cancelled, ended::Failed>;
+using RunEnd = std::variant<ended::Completed, ended::AskUser, ended::Halted, ended::ToolError, ended::Manual,
+                            ended::Cancelled, ended::Failed, ended::Limit, ended::MaxTurns, ended::HaltWhen>;
+
+// The reason as text; it lives as long as the end.
+std::string_view halted_reason(const StepEnd& end);
+std::string_view halted_reason(const RunEnd& end);
+
+}  // namespace allm
