@@ -103,7 +103,7 @@ TEST(FallbackBetweenProviders, StateOfOneProviderDoesNotReachAnother) {
           fallback({primary, testing::engine_of(to, second.server().url(), second.server().ca_file())});
       const auto result = chat(engine, {user("Weather?")}, {.on_unknown_tool = OnUnknownTool::report});
       ASSERT_TRUE(result.has_value()) << result.error().message();
-      EXPECT_EQ(result->halted_reason, "completed");
+      EXPECT_EQ(result->halted_reason(), "completed");
       EXPECT_EQ(result->text(), "done");
       EXPECT_EQ(result->steps.at(0).response.metadata["fallback"]["engine"], 0);
       EXPECT_EQ(result->steps.at(1).response.metadata["fallback"]["engine"], 1);

@@ -93,7 +93,7 @@ TEST(Fallback, AMessageThatHasBegunIsNeverMixed) {
   const Model b({says("b")});
   const auto result = chat(fallback({a.engine, b.engine}), {user("hi")});
   ASSERT_TRUE(result.has_value());
-  EXPECT_EQ(result->halted_reason, "error");
+  EXPECT_EQ(result->halted_reason(), "error");
   EXPECT_EQ(result->final_response->text(), "half");
   EXPECT_EQ(b.adapter->calls(), 0U);
 }
@@ -124,7 +124,7 @@ TEST(Fallback, EachEnginesOwnSettingsCountAndTheRunIsTheFirsts) {
   const Model b({kCallsTool, says("b")}, {{"temperature", 1.5}, {"max_turns", 7}, {"response_format", "text"}});
   const auto result = chat(fallback({a.engine, b.engine}), {user("hi")}, {.max_tokens = 9});
   ASSERT_TRUE(result.has_value());
-  EXPECT_EQ(result->halted_reason, "max_turns");
+  EXPECT_EQ(result->halted_reason(), "max_turns");
   const AdapterCall first = a.adapter->requests().at(0);
   EXPECT_EQ(first.request.temperature, 0.25);
   EXPECT_EQ(first.request.options, Json({{"top_p", 0.5}}));

@@ -98,8 +98,8 @@ TEST(PrepareStep, TheRunnerUsesTheToolsOfTheStep) {
   EXPECT_EQ(rig.adapter->requests()[0].request.tools.at(0).name, "special");
   EXPECT_EQ(result->steps.at(0).tool_results.at(0).text(), "ran");
   // The second step has the run's tools again, so `special` is unknown there.
-  EXPECT_EQ(result->halted_reason, "error");
-  EXPECT_TRUE(result->error->is<EngineError>(EngineError::Reason::unknown_tool));
+  EXPECT_EQ(result->halted_reason(), "error");
+  EXPECT_TRUE(result->error()->is<EngineError>(EngineError::Reason::unknown_tool));
 }
 
 TEST(PrepareStep, AViewThatSeparatesACallFromItsResultIsAnError) {
@@ -110,11 +110,11 @@ TEST(PrepareStep, AViewThatSeparatesACallFromItsResultIsAnError) {
       return StepPlan{.messages = MessageList{step.thread.messages[0], step.thread.messages[keeps_call ? 1 : 2]}};
     });
     ASSERT_TRUE(result.has_value());
-    EXPECT_EQ(result->halted_reason, "error");
-    const auto* error = result->error->get_if<ValidationError>();
+    EXPECT_EQ(result->halted_reason(), "error");
+    const auto* error = result->error()->get_if<ValidationError>();
     ASSERT_NE(error, nullptr);
     EXPECT_EQ(error->errors.at(0).reason, keeps_call ? "unanswered_tool_call" : "orphan_tool_message");
-    EXPECT_NE(result->error->message().find("'c0'"), std::string::npos) << result->error->message();
+    EXPECT_NE(result->error()->message().find("'c0'"), std::string::npos) << result->error()->message();
     EXPECT_EQ(rig.adapter->calls(), 1U);
   }
 }
@@ -162,7 +162,7 @@ TEST(PrepareStep, IsNotAskedInARunThatIsCancelled) {
   };
   const auto result = chat(rig.engine, {user("hi")}, options);
   ASSERT_TRUE(result.has_value());
-  EXPECT_EQ(result->halted_reason, "cancelled");
+  EXPECT_EQ(result->halted_reason(), "cancelled");
   EXPECT_FALSE(asked);
 }
 
@@ -197,7 +197,7 @@ TEST(PrepareStep, ACancellationOrTheRunsTimeEndsTheWaitForAPlan) {
   CallOptions options;
   options.prepare_step = [&](const StepView&) { return std::make_unique<Later>(never); };
   options.run_timeout = std::chrono::milliseconds(5);
-  EXPECT_EQ(chat(rig.engine, {user("hi")}, options)->halted_reason, "run_timeout");
+  EXPECT_EQ(chat(rig.engine, {user("hi")}, options)->halted_reason(), "run_timeout");
 
   std::stop_source stop;
   options.run_timeout.reset();
@@ -207,7 +207,7 @@ TEST(PrepareStep, ACancellationOrTheRunsTimeEndsTheWaitForAPlan) {
   stop.request_stop();
   const std::optional<Event> last = events.next();
   ASSERT_NE(last->get_if<ChatCompleted>(), nullptr);
-  EXPECT_EQ(last->get_if<ChatCompleted>()->result->halted_reason, "cancelled");
+  EXPECT_EQ(last->get_if<ChatCompleted>()->result->halted_reason(), "cancelled");
 }
 
 TEST(PrepareStep, WhatAPlanCostCountsInTheRunsUsageAndLimits) {
@@ -220,7 +220,7 @@ TEST(PrepareStep, WhatAPlanCostCountsInTheRunsUsageAndLimits) {
   options.max_total_tokens = 100;
   const auto result = chat(Rig({kAnswer}).engine, {user("hi")}, options);
   ASSERT_TRUE(result.has_value());
-  EXPECT_EQ(result->halted_reason, "max_total_tokens");
+  EXPECT_EQ(result->halted_reason(), "max_total_tokens");
   EXPECT_TRUE(result->steps.empty());
   EXPECT_EQ(result->usage.total_tokens, 100);
 }
