@@ -10,6 +10,7 @@
 #include "allm/request.hpp"
 #include "allm/runtime.hpp"
 #include "allm/stream.hpp"
+#include "allm/trace.hpp"
 
 namespace allm {
 
@@ -25,6 +26,9 @@ struct AdapterCall {
   // Whether anybody wants to see RawChunk events; building them costs.
   bool include_raw_chunks = false;
   std::shared_ptr<Runtime> runtime = nullptr;
+  // The span that the call belongs to, for adapters that report spans of their own. Not set without telemetry, unless
+  // the caller gave a traceparent.
+  TraceParent trace = {};
 };
 
 // Shared by every engine that uses it; open() is called from any thread.

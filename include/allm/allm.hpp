@@ -2,6 +2,7 @@
 #pragma once
 
 #include "allm/adapter.hpp"
+#include "allm/agent_tool.hpp"
 #include "allm/approval.hpp"
 #include "allm/chat.hpp"
 #include "allm/collector.hpp"

@@ -85,6 +85,7 @@ class ToolContext {
   explicit ToolContext(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
  private:
+  friend class ToolContextAccess;
   // Shared by all copies, the runner and the timer of the deadline: the last of them to end is not known before.
   std::shared_ptr<const State> state_;
 };

@@ -42,6 +42,7 @@ struct StepView {
   std::optional<std::chrono::milliseconds> time_left = std::nullopt;
   const std::string* request_id = nullptr;
   const std::string* session_id = nullptr;
+  std::optional<std::string> traceparent = std::nullopt;  // of the step's span
 };
 
 // What is different in this step. What is left out stays as the run has it.

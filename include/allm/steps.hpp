@@ -48,7 +48,8 @@ PrepareStep compact(CompactWhen when, Engine engine, CompactOptions options = {}
 // `first`, then `second` on what `first` gave. A setting of `second` replaces that of `first`.
 PrepareStep then(PrepareStep first, PrepareStep second);
 
-// Options for a model call that a hook makes itself: the stop tokens, the time that is left and the ids of the run.
+// Options for a model call that a hook makes itself: the stop tokens, the time that is left, the ids and the trace
+// of the run.
 CallOptions call_options_for(const StepView& step);
 
 }  // namespace allm

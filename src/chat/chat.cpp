@@ -37,19 +37,7 @@ EventStream open_step(const Engine& engine, Thread thread, const CallOptions& op
 }
 
 EventStream open_chat(const Engine& engine, Thread thread, const CallOptions& options, Reader reader) {
-  const auto make = [&](std::shared_ptr<Run> run) {
-    const SpanIds span = new_span(*run);
-    if (run->telemetry != nullptr) run->trace.span_id = span.id;  // everything below is its child
-    std::unique_ptr<EventSource> source;
-    const bool finalize = run->structured_finalize && run->has_response_format();
-    if (finalize) {
-      source = std::make_unique<FinalizeSource>(run, std::move(thread));
-    } else {
-      source = std::make_unique<ChatSource>(run, std::move(thread));
-    }
-    if (run->telemetry != nullptr) source = std::make_unique<ChatSpanSource>(std::move(run), span, std::move(source));
-    return source;
-  };
+  const auto make = [&](std::shared_ptr<Run> run) { return chat_source(std::move(run), std::move(thread)); };
   return open_run(engine, options, make, reader);
 }
 
@@ -60,6 +48,20 @@ StreamCollector collect(EventStream events, Thread seed) {
 }
 
 }  // namespace
+
+std::unique_ptr<EventSource> chat_source(std::shared_ptr<Run> run, Thread thread) {
+  const SpanIds span = new_span(*run);
+  if (run->telemetry != nullptr) run->trace.span_id = span.id;  // everything below is its child
+  std::unique_ptr<EventSource> source;
+  const bool finalize = run->structured_finalize && run->has_response_format();
+  if (finalize) {
+    source = std::make_unique<FinalizeSource>(run, std::move(thread));
+  } else {
+    source = std::make_unique<ChatSource>(run, std::move(thread));
+  }
+  if (run->telemetry != nullptr) source = std::make_unique<ChatSpanSource>(std::move(run), span, std::move(source));
+  return source;
+}
 
 EventStream stream_generate(const Engine& engine, Request request, const CallOptions& options) {
   return open_run(engine, options, [&](std::shared_ptr<const Run> run) {

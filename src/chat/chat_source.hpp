@@ -41,4 +41,8 @@ class ChatSource : public EventSource {
   std::optional<Error> failure_;
 };
 
+// The events of a whole run, as its settings want it: with a second pass for a structured answer, with telemetry.
+// `run` is not changed any more once the events are polled.
+std::unique_ptr<EventSource> chat_source(std::shared_ptr<Run> run, Thread thread);
+
 }  // namespace allm

@@ -119,6 +119,7 @@ class FallbackSource : public EventSource {
     options.request_id = call_.request_id;
     options.session_id = call_.session_id;
     options.include_raw_chunks = call_.include_raw_chunks;
+    if (call_.trace.span_id.is_set()) options.traceparent = to_string(call_.trace);
     if (index() == 0) {
       options.model = call_.model;
       options.api_key = call_.api_key;

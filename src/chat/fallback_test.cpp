@@ -175,11 +175,14 @@ TEST(Fallback, TelemetryNamesTheModelThatAnswered) {
   watched_a.telemetry = sink;
   watched_b.telemetry = sink;
   ASSERT_TRUE(chat(fallback({Engine(watched_a), Engine(watched_b)}), {user("hi")}).has_value());
-  std::string answered;
-  for (const auto& record : sink->records()) {
-    if (record.name == "allm.generate.stop" && record.model) answered = *record.model;
-  }
-  EXPECT_EQ(answered, b.engine.model()->id);
+  EXPECT_EQ(sink->tree(),
+            "chat\n"
+            "  step\n"
+            "    generate\n"
+            "      stream\n"
+            "    generate " +
+                a.engine.model()->id + ": timeout\n      stream: timeout\n" + "    generate " + b.engine.model()->id +
+                "\n      stream\n");
 }
 
 TEST(Fallback, OfNoEnginesIsAnEngineWithoutAnAdapter) {

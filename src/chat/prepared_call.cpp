@@ -90,6 +90,7 @@ PreparedCall::PreparedCall(const Run& run, Request request) : run_(run) {
   request.tools = project_tools(tools, request.tool_choice);
   call_.request = std::move(request);
   call_.request_id = run.request_id;
+  call_.trace = run.trace;
   call_.session_id = options.session_id;
   call_.api_key = options.api_key;
   call_.include_raw_chunks = options.include_raw_chunks;

@@ -21,6 +21,11 @@ class PreparedCall {
   const MessageList& messages() const { return call_.request.messages; }
   void set_messages(MessageList messages) { call_.request.messages = std::move(messages); }
 
+  // The span of the step that makes the call.
+  void set_span(SpanId span) {
+    if (span.is_set()) call_.trace.span_id = span;
+  }
+
   // Everything that can be known to be wrong before the model is asked: no adapter, an invalid
   // request, a tool schema that cannot be used, a capability that the model lacks. Messages below
   // `checked_messages` were found valid before.

@@ -73,7 +73,8 @@ std::optional<Result<StepPlan>> PlannedStep::poll(const Waker& waker) {
   return pending ? pending->poll(waker) : StepPlan{};
 }
 
-StepPreparation::StepPreparation(std::shared_ptr<const Run> run, const Thread& thread, const ChatResult* so_far)
+StepPreparation::StepPreparation(std::shared_ptr<const Run> run, const Thread& thread, const ChatResult* so_far,
+                                 SpanId span)
     : run_(std::move(run)) {
   if (is_over()) return;
   StepView view{.engine = run_->engine,
@@ -84,6 +85,9 @@ StepPreparation::StepPreparation(std::shared_ptr<const Run> run, const Thread& t
                 .request_id = &run_->request_id,
                 .session_id = text_of(run_->options.session_id)};
   if (run_->run_timeout) view.time_left = run_->time_left();
+  TraceParent parent = run_->trace;
+  if (span.is_set()) parent.span_id = span;
+  if (parent.span_id.is_set()) view.traceparent = to_string(parent);
   planned_ = run_->options.prepare_step(view);
 }
 

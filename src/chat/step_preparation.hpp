@@ -14,8 +14,8 @@ namespace allm {
 // Asks the hook and waits for its plan. One thread at a time; the hook's exceptions pass through.
 class StepPreparation {
  public:
-  // Calls the hook, unless the run is over.
-  StepPreparation(std::shared_ptr<const Run> run, const Thread& thread, const ChatResult* so_far);
+  // Calls the hook, unless the run is over. `span` is that of the step.
+  StepPreparation(std::shared_ptr<const Run> run, const Thread& thread, const ChatResult* so_far, SpanId span);
 
   // The plan, or why there is none; nothing while it is pending. A run that is over gives an empty plan: the model call
   // that follows finds why, and ends the step.

@@ -76,19 +76,24 @@ Poll StepSource::begin() {
   if (!errors.empty()) return fail(validate(step_->thread).error());
   call_->set_messages(step_->thread.messages);
   if (run_->options.prepare_step) {
-    preparation_ = std::make_unique<StepPreparation>(run_, step_->thread, so_far_);
+    preparation_ = std::make_unique<StepPreparation>(run_, step_->thread, so_far_, span_.ids().id);
     state_ = State::preparing;
     return Poll::pending();
   }
   if (Status valid = check_call(); !valid) return fail(valid.error());
-  model_.emplace(run_, call_->call(), span_.ids().id);
-  state_ = State::model;
+  begin_model();
   return Poll::pending();
 }
 
 Status StepSource::check_call() const {
   // What a run's later turns add to the request was checked as part of the thread; the rest does not change.
   return checked_messages_ == 0 ? call_->check(call_->messages().size()) : Status();
+}
+
+void StepSource::begin_model() {
+  call_->set_span(span_.ids().id);
+  model_.emplace(run_, call_->call(), span_.ids().id);
+  state_ = State::model;
 }
 
 std::optional<Poll> StepSource::poll_preparation(const Waker& waker) {
@@ -101,8 +106,7 @@ std::optional<Poll> StepSource::poll_preparation(const Waker& waker) {
     return Poll::end();
   }
   if (Status applied = apply(**std::move(plan)); !applied) return fail(applied.error());
-  model_.emplace(run_, call_->call(), span_.ids().id);
-  state_ = State::model;
+  begin_model();
   return std::nullopt;
 }
 

@@ -41,6 +41,7 @@ class StepSource : public EventSource {
   Poll begin();
   Poll fail(Error error);
   Status check_call() const;
+  void begin_model();
   // Waits for the hook's plan; nothing once the model call is made.
   std::optional<Poll> poll_preparation(const Waker& waker);
   // Makes the step's call as the plan wants it.

@@ -11,6 +11,7 @@
 
 #include "allm/chat.hpp"
 #include "allm/fake.hpp"
+#include "allm/telemetry.hpp"
 
 namespace allm::steps_test {
 namespace {
@@ -139,6 +140,23 @@ TEST(Compact, AFailedSummaryIsTheStepsError) {
   const auto result = chat(Engine({.adapter = fake({})}), l.thread, options);
   ASSERT_FALSE(result.has_value());
   EXPECT_TRUE(result.error().is<AdapterError>(AdapterError::Reason::authentication_failed));
+}
+
+TEST(Compact, TheSummaryIsPartOfTheRunsTrace) {
+  const Long l;
+  const auto sink = std::make_shared<CollectingTelemetry>();
+  CallOptions options;
+  const Engine engine({.adapter = fake({{fake_finish(FinishReason::stop)}}), .telemetry = sink});
+  options.prepare_step =
+      compact({.over_bytes = 12}, Engine({.adapter = l.summariser, .telemetry = sink}), {.keep_last = 1});
+  ASSERT_TRUE(chat(engine, l.thread, options).has_value());
+  EXPECT_EQ(sink->tree(),
+            "chat\n"
+            "  step\n"
+            "    generate\n"
+            "      stream\n"
+            "    generate\n"
+            "      stream\n");
 }
 
 // --- then ---

@@ -125,7 +125,8 @@ class ThenPlan : public PendingPlan {
             .cancel = &options_.cancel,
             .time_left = options_.run_timeout,
             .request_id = options_.request_id ? &*options_.request_id : nullptr,
-            .session_id = options_.session_id ? &*options_.session_id : nullptr};
+            .session_id = options_.session_id ? &*options_.session_id : nullptr,
+            .traceparent = options_.traceparent};
   }
 
   PrepareStep second_;
@@ -163,6 +164,7 @@ CallOptions call_options_for(const StepView& step) {
   if (step.cancel != nullptr) options.cancel = *step.cancel;
   if (step.request_id != nullptr) options.request_id = *step.request_id;
   if (step.session_id != nullptr) options.session_id = *step.session_id;
+  options.traceparent = step.traceparent;
   return options;
 }
 

@@ -168,7 +168,7 @@ Result<std::shared_ptr<Run>> resolve_run(const Engine& engine, CallOptions optio
   run->approve = options.approve ? options.approve : impl.options.approve;
   if (run->limits.any()) run->ledger = std::make_shared<RunLedger>(run->limits);
   if (!options.prepare_step) options.prepare_step = defaults.prepare_step;
-  if (options.prepare_step) run->side_usage = std::make_shared<SideUsage>();
+  if (options.prepare_step || !run->tools->tools().empty()) run->side_usage = std::make_shared<SideUsage>();
   if (can_stop(options.cancel)) run->cancel = std::make_shared<CancelSignal>(options.cancel);
   run->can_end_early = run->run_timeout || run->cancel;
   run->request_id = options.request_id && !options.request_id->empty() ? *options.request_id : make_request_id();
@@ -183,6 +183,14 @@ Result<std::shared_ptr<Run>> resolve_run(const Engine& engine, CallOptions optio
   options.tools.clear();
   run->options = std::move(options);
   return run;
+}
+
+void nest(Run& run, std::shared_ptr<const Run> parent) {
+  run.depth = parent->depth + 1;
+  run.side_usage = std::make_shared<SideUsage>(parent->side_usage);
+  if (run.ledger || parent->ledger) run.ledger = std::make_shared<RunLedger>(run.limits, parent->ledger);
+  if (run.telemetry == nullptr) run.telemetry = parent->telemetry;
+  run.parent = std::move(parent);
 }
 
 std::shared_ptr<const Run> finalize_pass(const Run& run) {

@@ -49,6 +49,8 @@ struct Run {
   std::shared_ptr<CancelSignal> cancel;   // null if nobody can cancel the run
   std::shared_ptr<SideUsage> side_usage;  // null where only the run's own steps call a model
   bool can_end_early = false;             // whether a deadline or a cancellation can end a model call
+  std::shared_ptr<const Run> parent;      // the run whose tool this run is; null for most. Keeps `telemetry` alive
+  int depth = 0;                          // how many parents there are
   // Whether anybody sees the events of which a message of the model consists. If not, they end where they are
   // collected.
   bool shows_messages = true;
@@ -72,6 +74,10 @@ struct Run {
 // option that is wrong is named.
 Result<std::shared_ptr<Run>> resolve_run(const Engine& engine, CallOptions options,
                                          std::shared_ptr<const ToolSet> tools = nullptr);
+
+// Makes `run` a part of `parent`: what it spends counts in the limits and the usage of both, and the parent's telemetry
+// sees it if it has no sink of its own.
+void nest(Run& run, std::shared_ptr<const Run> parent);
 
 // The second pass of a finalize run: no tools, one turn, the answer's format restored.
 std::shared_ptr<const Run> finalize_pass(const Run& run);

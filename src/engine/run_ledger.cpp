@@ -32,6 +32,7 @@ void RunLedger::add_usage(const Usage& usage) {
   tokens_ = saturating_sum(tokens_, usage.total_tokens ? *usage.total_tokens : parts());
   cost_ += usage.total_cost.value_or(0);
   if (!usage.total_cost) cost_unknown_ = true;
+  if (parent_) parent_->add_usage(usage);
 }
 
 bool RunLedger::take_tool_call() {
@@ -39,8 +40,13 @@ bool RunLedger::take_tool_call() {
     tool_call_refused_ = true;
     return false;
   }
+  if (parent_ && !parent_->take_tool_call()) return false;
   ++tool_calls_;
   return true;
+}
+
+std::int64_t RunLedger::tool_call_limit() const {
+  return tool_call_refused_ || !parent_ ? limits_.max_tool_calls.value_or(0) : parent_->tool_call_limit();
 }
 
 void RunLedger::note_outcome(const ToolCall& call, const std::optional<std::string>& failure) {
@@ -70,8 +76,14 @@ std::optional<ended::Limit> RunLedger::exceeded() const {
     return ended::Limit{
         .which = Which::max_cost, .value = *limits_.max_cost, .cost_unknown = cost_ < *limits_.max_cost};
   }
+<<<<<<< HEAD
   if (tool_call_refused_) return ended::Limit{.which = Which::max_tool_calls, .value = *limits_.max_tool_calls};
   return repeated_;
+=======
+  if (tool_call_refused_) return RunEnd{halted::max_tool_calls, {{"max_tool_calls", *limits_.max_tool_calls}}};
+  if (repeated_ || !parent_) return repeated_;
+  return parent_->exceeded();
+>>>>>>> b3b8a40 (chat: agent_tool, an agent as a tool of another)
 }
 
 }  // namespace allm

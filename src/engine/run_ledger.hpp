@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "allm/end.hpp"
 #include "allm/message.hpp"
@@ -22,14 +24,19 @@ struct RunLimits {
   bool any() const { return max_total_tokens || max_cost || max_tool_calls || max_repeated_failures; }
 };
 
-// Shared by the passes of a run, which come one after the other: only the consumer's thread uses it.
+// Shared by the passes of a run, which come one after the other, and by nested runs as their parent: only the
+// consumer's thread uses it.
 class RunLedger {
  public:
-  explicit RunLedger(const RunLimits& limits) : limits_(limits) {}
+  // Usage and tool calls count in `parent`, too, and its limits end this run.
+  explicit RunLedger(const RunLimits& limits, std::shared_ptr<RunLedger> parent = nullptr)
+      : limits_(limits), parent_(std::move(parent)) {}
 
   void add_usage(const Usage& usage);
   // Whether one more tool may be run; it counts as run then.
   bool take_tool_call();
+  // After it was refused: the limit that is reached.
+  std::int64_t tool_call_limit() const;
   // What the model was told of a call with these arguments: a failure's text, or nothing for a success.
   void note_outcome(const ToolCall& call, const std::optional<std::string>& failure);
   // The first limit that is reached, in the order in which they are listed above.
@@ -45,6 +52,7 @@ class RunLedger {
   static constexpr std::size_t kMaxFailing = 1'024;
 
   RunLimits limits_;
+  std::shared_ptr<RunLedger> parent_;  // shared with the calling run, which may be dropped first
   std::int64_t tokens_ = 0;
   double cost_ = 0;
   bool cost_unknown_ = false;

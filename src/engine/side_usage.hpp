@@ -1,28 +1,28 @@
-// Usage of model calls that belong to a run but are not steps of it: what prepare_step spent.
+// Usage of model calls that belong to a run but are not steps of it: those of prepare_step and of nested agents.
 #pragma once
 
-#include <mutex>
+#include <memory>
 #include <utility>
 
 #include "allm/response.hpp"
 
 namespace allm {
 
-// Shared by the passes of a run. Safe from any thread.
+// Shared by the passes of a run, and by a nested run as its parent: only the consumer's thread uses it.
 class SideUsage {
  public:
+  // What is added here is added to `parent`, too.
+  explicit SideUsage(std::shared_ptr<SideUsage> parent = nullptr) : parent_(std::move(parent)) {}
+
   void add(const Usage& usage) {
-    const std::lock_guard lock(mutex_);
     usage_ += usage;
+    if (parent_) parent_->add(usage);
   }
   // What was added since the last take.
-  Usage take() {
-    const std::lock_guard lock(mutex_);
-    return std::exchange(usage_, {});
-  }
+  Usage take() { return std::exchange(usage_, {}); }
 
  private:
-  std::mutex mutex_;
+  std::shared_ptr<SideUsage> parent_;
   Usage usage_;
 };
 

@@ -69,6 +69,7 @@ ToolBatchSource::~ToolBatchSource() {
   for (Slot& slot : slots_) {
     if (slot.pending) slot.pending->abandon();
   }
+  inbox_->close();
 }
 
 void ToolBatchSource::take_decisions(std::vector<Approval> decisions) {
@@ -97,16 +98,32 @@ Poll ToolBatchSource::poll(const Waker& waker) {
       await(waker);
       return Poll::pending();
     }
+    poll_driven();
     for (const BatchInbox::Progress& report : std::exchange(progress_, {})) {
       if (slots_[report.index].pending) run_->options.on_tool_progress(calls_[report.index], report.report);
     }
     for (const std::size_t index : settled_) {
       const std::shared_ptr<PendingCall> call = std::exchange(slots_[index].pending, nullptr);
       call->disarm();
+      slots_[index].polled.reset();
       --running_;
       finish(index, call->take_outcome());
     }
     settled_.clear();
+  }
+}
+
+void ToolBatchSource::poll_driven() {
+  std::vector<std::size_t> ready = inbox_->take_ready();
+  for (BatchInbox::Driven& driven : inbox_->take_driven()) {
+    Slot& slot = slots_[driven.index];
+    if (!slot.pending) continue;
+    slot.polled = std::move(driven.call);
+    slot.waker = Waker([inbox = inbox_, index = driven.index] { inbox->ready(index); });
+    ready.push_back(driven.index);
+  }
+  for (const std::size_t index : ready) {
+    if (slots_[index].polled) slots_[index].polled->poll(slots_[index].waker);
   }
 }
 
@@ -129,6 +146,7 @@ void ToolBatchSource::heed_cancellation() {
     // One that has its answer already keeps it: the inbox will tell.
     if (!slots_[i].pending || !slots_[i].pending->abandon()) continue;
     slots_[i].pending.reset();
+    slots_[i].polled.reset();
     --running_;
     refuse(i, ToolFailure{tool_error(calls_[i], ToolError::Reason::cancelled,
                                      "tool '" + calls_[i].name + "' was stopped: the run was cancelled")});
@@ -186,7 +204,7 @@ void ToolBatchSource::start(std::size_t index) {
   if (!refusal) answer = answer_at_once(call, tool, arguments);
   if (!refusal && !answer && run_->ledger && !run_->ledger->take_tool_call()) {
     refusal = ToolFailure{not_run_error(
-        call, "the run's limit of " + std::to_string(*run_->limits.max_tool_calls) + " tool calls is reached")};
+        call, "the run's limit of " + std::to_string(run_->ledger->tool_call_limit()) + " tool calls is reached")};
   }
   ready_.emplace_back(
       ToolExecutionStarted{.id = call.id,

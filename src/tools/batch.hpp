@@ -41,11 +41,15 @@ class ToolBatchSource : public EventSource {
  private:
   struct Slot {
     std::shared_ptr<PendingCall> pending;  // while it is with the pool
+    std::unique_ptr<PolledCall> polled;    // if it is polled here instead
+    Waker waker;                           // of `polled`
     Message message;
   };
   void take_decisions(std::vector<Approval> decisions);
   bool is_rewritten(std::size_t index) const { return !decisions_.empty() && decisions_[index].arguments(); }
   void start(std::size_t index);
+  // Polls the calls that are polled here and have something to do.
+  void poll_driven();
   // Before `waker`'s consumer waits.
   void await(const Waker& waker);
   // Why the call is answered without being looked at: the gate's decision, or the end of the run.

@@ -66,13 +66,52 @@ void BatchInbox::progress(std::size_t index, Json report) {
 
 bool BatchInbox::take(std::vector<std::size_t>& settled, std::vector<Progress>& progress, const Waker& waker) {
   const std::lock_guard lock(mutex_);
-  if (settled_.empty() && progress_.empty()) {
+  if (settled_.empty() && progress_.empty() && driven_.empty() && ready_.empty()) {
     waker_ = waker;
     return false;
   }
   settled.swap(settled_);
   progress.swap(progress_);
   return true;
+}
+
+void BatchInbox::drive(std::size_t index, std::unique_ptr<PolledCall> call) {
+  Waker waker;
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
+    driven_.push_back({index, std::move(call)});
+    std::swap(waker, waker_);
+  }
+  waker.wake();
+}
+
+void BatchInbox::ready(std::size_t index) {
+  Waker waker;
+  {
+    const std::lock_guard lock(mutex_);
+    ready_.push_back(index);
+    std::swap(waker, waker_);
+  }
+  waker.wake();
+}
+
+std::vector<BatchInbox::Driven> BatchInbox::take_driven() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(driven_, {});
+}
+
+std::vector<std::size_t> BatchInbox::take_ready() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(ready_, {});
+}
+
+void BatchInbox::close() {
+  // Dropped without the lock: a call that goes without an answer reports that here.
+  std::vector<Driven> dropped;
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  std::swap(dropped, driven_);
 }
 
 PendingCall::PendingCall(std::shared_ptr<const Run> run_settings, const Tool& tool, ToolCall tool_call, Json arguments,
@@ -204,6 +243,11 @@ void PendingCall::report_progress(Json progress) const {
   report(*State::run, SpanKind::tool, SpanPhase::progress, span,
          {.tool = &tool_, .tool_call = &call, .detail = &progress});
   if (State::run->options.on_tool_progress) inbox_->progress(index_, std::move(progress));
+}
+
+bool PendingCall::drive(std::unique_ptr<PolledCall> polled) const {
+  inbox_->drive(index_, std::move(polled));
+  return true;
 }
 
 }  // namespace allm

@@ -20,6 +20,7 @@
 #include "runtime/loop.hpp"
 #include "runtime/pool.hpp"
 #include "tools/outside_call.hpp"
+#include "tools/polled_call.hpp"
 #include "tools/tool_context_state.hpp"
 
 namespace allm {
@@ -34,14 +35,29 @@ class BatchInbox {
   };
   void settled(std::size_t index);
   void progress(std::size_t index, Json report);
+  // Hands a call to the batch, which polls it. Dropped if the batch is gone.
+  void drive(std::size_t index, std::unique_ptr<PolledCall> call);
+  // Such a call wants to be polled.
+  void ready(std::size_t index);
   // Takes what has come; if nothing has, keeps `waker` to call when something does.
   bool take(std::vector<std::size_t>& settled, std::vector<Progress>& progress, const Waker& waker);
+  struct Driven {
+    std::size_t index;
+    std::unique_ptr<PolledCall> call;
+  };
+  std::vector<Driven> take_driven();
+  std::vector<std::size_t> take_ready();
+  // The batch is going; what it is handed from now on is dropped.
+  void close();
 
  private:
   static constexpr std::size_t kMaxProgress = 64;
   std::mutex mutex_;
   std::vector<std::size_t> settled_;
   std::vector<Progress> progress_;
+  std::vector<Driven> driven_;
+  std::vector<std::size_t> ready_;
+  bool closed_ = false;
   Waker waker_;
 };
 
@@ -76,6 +92,7 @@ class PendingCall : public Pool::Task,
   void run() noexcept override;
   void fire() noexcept override;
   void report_progress(Json progress) const override;
+  bool drive(std::unique_ptr<PolledCall> call) const override;
 
  private:
   enum class Thread : std::uint8_t { queued, running, returned, set_aside };

@@ -10,6 +10,7 @@
 
 #include "engine/run.hpp"
 #include "engine/span.hpp"
+#include "tools/polled_call.hpp"
 
 namespace allm {
 
@@ -23,12 +24,21 @@ class ToolContext::State {
   virtual ~State() = default;
   virtual void report_progress(Json progress) const = 0;
   virtual std::stop_token stop_token() const { return stop.get_token(); }
+  // Has the batch of the call poll `polled`; false if there is no batch.
+  virtual bool drive(std::unique_ptr<PolledCall> /*polled*/) const { return false; }
 
   const std::shared_ptr<const Run> run;
   const ToolCall call;
   std::stop_source stop;
   std::chrono::steady_clock::time_point deadline;
   SpanIds span;  // not set without telemetry
+};
+
+// The library's access to what the public header hides.
+class ToolContextAccess {
+ public:
+  using State = ToolContext::State;
+  static const State& state(const ToolContext& context) { return *context.state_; }
 };
 
 }  // namespace allm
