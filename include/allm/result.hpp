@@ -40,22 +40,8 @@ struct ChatResult {
   std::optional<Response> final_response = std::nullopt;
   RunEnd end = {};
   std::vector<StepResult> steps = {};
-<<<<<<< HEAD
-  Usage usage = {};  // summed over the run
-  // What the end does not say. A finalize run has {structured_finalize: {pass_1_halted, pass_2_error?}}.
-=======
   Usage usage = {};  // of all model calls: steps, prepare_step, agents that are tools of the run
-  // What ended the run, for halted_reason "error". In JSON it is `metadata.error`.
-  std::optional<Error> error = std::nullopt;
-  // As in StepResult.
-  std::vector<ToolCall> manual_tool_calls = {};
-  // By halted_reason: max_turns {max_turns}; halt_when {halt_when_step_index}; ask_user
-  // {pending_question, pending_tool_call_id, ask_user_opts}; tool_error {halt_tool_call_id,
-  // on_tool_error_exception?}; manual {manual_turn_index}; a handler's own {halt_tool_call_id,
-  // halt_result}; a limit of the options {<its name>: the limit}, with {cost_unknown: true} where a cost could not be
-  // told and {tool_name, tool_call_id} of a call that failed too often. A finalize run adds {structured_finalize:
-  // {pass_1_halted, pass_2_error?}}.
->>>>>>> b3b8a40 (chat: agent_tool, an agent as a tool of another)
+  // What the end does not say. A finalize run has {structured_finalize: {pass_1_halted, pass_2_error?}}.
   Json metadata = empty_object();
   Json unknown_fields = null_json();
 

@@ -120,10 +120,6 @@ class AgentCall : public PolledCall {
   void observe(const Event& event) {
     if (const auto* started = event.get_if<ToolExecutionStarted>()) {
       context_.report_progress({{"agent", agent_->options.name}, {"tool", started->name}});
-    } else if (const auto* question = event.get_if<AskUserRequested>()) {
-      questions_.push_back(*question);
-    } else if (const auto* halt = event.get_if<ToolHalt>()) {
-      halts_.push_back(*halt);
     } else if (const auto* completed = event.get_if<StepCompleted>()) {
       if (parent_->side_usage) parent_->side_usage->add(completed->step->response.usage);
     } else if (const auto* error = event.get_if<ErrorEvent>()) {
@@ -134,23 +130,27 @@ class AgentCall : public PolledCall {
   }
 
   void finish(const ChatResult& result) {
-    const std::string& reason = result.halted_reason;
-    if (reason == halted::run_timeout && !has_own_deadline_) {
+    if (const auto* limit = std::get_if<ended::Limit>(&result.end)) {
       // The deadline of the call is due as well, and answers it.
-      state_ = State::over;
-      return;
-    }
-    if (reason == halted::completed || reason == halted::halt_when) return answer(ok(result.text()));
-    for (const AskUserRequested& question : questions_) {
-      if (question.tool_call_id == result.pending_tool_call_id) {
-        return answer(ask_user(question.question, question.options));
+      if (limit->which == ended::Limit::Which::run_timeout && !has_own_deadline_) {
+        state_ = State::over;
+        return;
       }
     }
-    for (const ToolHalt& halt : halts_) {
-      if (halt.reason == reason && !is_reserved_halt_reason(reason)) return answer(allm::halt(reason, halt.result));
+    answer(outcome_of(result));
+  }
+
+  ToolOutcome outcome_of(const ChatResult& result) const {
+    if (const auto* question = std::get_if<ended::AskUser>(&result.end)) {
+      return ask_user(question->question, question->options);
     }
-    if (reason == halted::manual_tool_calls) return answer(failed("one of its calls waits for the program"));
-    answer(failed(result.error ? result.error->message() : "it was stopped: " + reason));
+    if (const auto* halt = std::get_if<ended::Halted>(&result.end)) return allm::halt(halt->reason, halt->result);
+    const bool is_answer =
+        std::holds_alternative<ended::Completed>(result.end) || std::holds_alternative<ended::HaltWhen>(result.end);
+    if (is_answer) return ok(result.text());
+    if (std::holds_alternative<ended::Manual>(result.end)) return failed("one of its calls waits for the program");
+    return failed(result.error() != nullptr ? result.error()->message()
+                                            : "it was stopped: " + std::string(result.halted_reason()));
   }
 
   ToolOutcome failed(const std::string& why) const {
@@ -171,8 +171,6 @@ class AgentCall : public PolledCall {
   State state_ = State::begin;
   bool has_own_deadline_ = false;
   EventStream events_;
-  std::vector<AskUserRequested> questions_;
-  std::vector<ToolHalt> halts_;
   std::optional<Error> error_;
 };
 

@@ -94,18 +94,19 @@ TEST(AgentTool, AQuestionOfTheAgentIsTheRunsQuestion) {
   Rig rig({calls("asks")});
   rig.inner_tools = {tool_of("asks", ask_user("Which one?", {{"choices", {"a", "b"}}}))};
   const ChatResult result = rig.run();
-  EXPECT_EQ(result.halted_reason, "ask_user");
-  EXPECT_EQ(result.pending_question, "Which one?");
-  EXPECT_EQ(result.pending_tool_call_id, "call_agent");
-  EXPECT_EQ(result.metadata["ask_user_opts"], Json({{"choices", {"a", "b"}}}));
+  EXPECT_EQ(result.halted_reason(), "ask_user");
+  ASSERT_NE(result.pending_question(), nullptr);
+  EXPECT_EQ(*result.pending_question(), "Which one?");
+  EXPECT_EQ(std::get<ended::AskUser>(result.end).tool_call_id, "call_agent");
+  EXPECT_EQ(std::get<ended::AskUser>(result.end).options, Json({{"choices", {"a", "b"}}}));
 }
 
 TEST(AgentTool, AHaltOfAnAgentsToolHaltsTheRun) {
   Rig rig({calls("halts")});
   rig.inner_tools = {tool_of("halts", halt("enough", 7))};
   const ChatResult result = rig.run();
-  EXPECT_EQ(result.halted_reason, "enough");
-  EXPECT_EQ(result.metadata["halt_result"], 7);
+  EXPECT_EQ(result.halted_reason(), "enough");
+  EXPECT_EQ(std::get<ended::Halted>(result.end).result, 7);
 }
 
 TEST(AgentTool, ACallThatNothingCanAnswerIsAFailure) {
@@ -138,7 +139,7 @@ TEST(AgentTool, TokensOfTheAgentCountInTheRunsLimit) {
   rig.inner_tools = {tool_of("good", ok("fine"))};
   rig.options.max_total_tokens = 20;
   const ChatResult result = rig.run();
-  EXPECT_EQ(result.halted_reason, "max_total_tokens");
+  EXPECT_EQ(result.halted_reason(), "max_total_tokens");
   EXPECT_EQ(rig.inner->calls(), 2U);
   EXPECT_EQ(result.steps.at(0).tool_results.at(0).text(),
             R"({"error":"the agent 'agent' failed: it was stopped: max_total_tokens"})");
@@ -149,7 +150,7 @@ TEST(AgentTool, ToolCallsOfTheAgentCountInTheRunsLimit) {
   rig.inner_tools = {tool_of("good", ok("fine"))};
   rig.options.max_tool_calls = 2;  // the agent itself is the first
   const ChatResult result = rig.run();
-  EXPECT_EQ(result.halted_reason, "max_tool_calls");
+  EXPECT_EQ(result.halted_reason(), "max_tool_calls");
   EXPECT_EQ(rig.inner->calls(), 2U);
 }
 
@@ -158,7 +159,7 @@ TEST(AgentTool, LimitsOfTheAgentAreItsOwn) {
   rig.inner_tools = {tool_of("good", ok("fine"))};
   rig.agent.options.max_total_tokens = 10;
   const ChatResult result = rig.run();
-  EXPECT_EQ(result.halted_reason, "completed");
+  EXPECT_EQ(result.halted_reason(), "completed");
   EXPECT_EQ(result.text(), "done");
   EXPECT_EQ(rig.inner->calls(), 1U);
 }
@@ -227,7 +228,7 @@ TEST(AgentTool, CancellingTheRunEndsTheAgent) {
     if (event.tag() == EventTag::text_delta) stop.request_stop();
   };
   const ChatResult result = rig.run();
-  EXPECT_EQ(result.halted_reason, "cancelled");
+  EXPECT_EQ(result.halted_reason(), "cancelled");
   EXPECT_EQ(rig.inner->closed(), 1U);
 }
 

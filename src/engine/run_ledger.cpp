@@ -76,14 +76,9 @@ std::optional<ended::Limit> RunLedger::exceeded() const {
     return ended::Limit{
         .which = Which::max_cost, .value = *limits_.max_cost, .cost_unknown = cost_ < *limits_.max_cost};
   }
-<<<<<<< HEAD
   if (tool_call_refused_) return ended::Limit{.which = Which::max_tool_calls, .value = *limits_.max_tool_calls};
-  return repeated_;
-=======
-  if (tool_call_refused_) return RunEnd{halted::max_tool_calls, {{"max_tool_calls", *limits_.max_tool_calls}}};
   if (repeated_ || !parent_) return repeated_;
   return parent_->exceeded();
->>>>>>> b3b8a40 (chat: agent_tool, an agent as a tool of another)
 }
 
 }  // namespace allm
