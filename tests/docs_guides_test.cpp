@@ -76,6 +76,20 @@ TEST_F(StreamingGuide, TheCollectorGivesTheResultOfTheFoldedForm) {
   EXPECT_EQ(result->text(), out.str());
 }
 
+TEST_F(StreamingGuide, FinishGivesTheResultOfTheFoldedForm) {
+  const allm::Engine engine = talker({says("Hello.")});
+  const allm::Thread thread = {allm::user("hi")};
+  // [streaming-finish]
+  allm::ChatStream stream = allm::stream(engine, thread);
+  while (allm::Poll event = stream.next()) {
+    if (const auto* text = event.event().get_if<allm::TextDelta>()) out << text->delta;
+  }
+  allm::Result<allm::ChatResult> result = stream.finish();  // what chat() would have returned
+  // [/streaming-finish]
+  ASSERT_TRUE(result) << result.error().message();
+  EXPECT_EQ(result->text(), out.str());
+}
+
 TEST_F(StreamingGuide, NothingHappensBeforeTheFirstPull) {
   const auto model = allm::fake({says("Hello.")});
   const allm::Engine engine({.adapter = model});

@@ -48,6 +48,8 @@ class CountingAdapter : public Adapter {
 class AnyStream {
  public:
   AnyStream(EventStream stream) : events_(std::move(stream)) {}
+  template <class T>
+  AnyStream(ResultStream<T> stream) : events_(std::move(stream)) {}
   AnyStream(SessionStream stream) : session_(std::move(stream)) {}
   Poll next(std::chrono::steady_clock::time_point deadline) {
     return session_ ? session_->next(deadline) : events_.next(deadline);
@@ -260,7 +262,7 @@ TEST(Drop, OfASessionStreamKeepsTheMessageAndEveryFinishedStep) {
     std::size_t steps = 0;
     bool ended = false;
     for (std::size_t i = 0; i < count && !ended; ++i) {
-      const std::optional<Event> event = events.next();
+      const Poll event = events.next();
       if (!event) break;
       if (event->tag() == EventTag::step_completed) ++steps;
       ended = event->tag() == EventTag::chat_completed;

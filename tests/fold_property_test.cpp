@@ -410,6 +410,30 @@ RC_GTEST_PROP(Fold, GenerateIsTheFoldOfItsStream, (const gen::Source& source)) {
   RC_ASSERT(written(generate(run.engine(), request, filtered)) == expected);
 }
 
+// finish() after any number of events gives what the folded function returns.
+template <class Stream>
+std::string finished_after(Stream events, std::size_t read) {
+  for (std::size_t i = 0; i < read && events.next(); ++i) {
+  }
+  return written(events.finish());
+}
+
+RC_GTEST_PROP(Fold, AStreamFinishedAfterAnyNumberOfEventsGivesTheFoldedResult, (const gen::Source& source)) {
+  Maker maker(source);
+  const RandomRun run = maker.run();
+  const Thread thread = maker.thread();
+  const Request request{.messages = thread.messages};
+  const std::size_t read = static_cast<std::size_t>(*rc::gen::inRange(0, 30));
+  CallOptions options = run.options;
+  options.request_id = "r";
+  RC_ASSERT(finished_after(stream(run.engine(), thread, options), read) ==
+            written(chat(run.engine(), thread, options)));
+  RC_ASSERT(finished_after(stream_step(run.engine(), thread, options), read) ==
+            written(step(run.engine(), thread, options)));
+  RC_ASSERT(finished_after(stream_generate(run.engine(), request, options), read) ==
+            written(generate(run.engine(), request, options)));
+}
+
 RC_GTEST_PROP(Fold, AToolBatchIsTheFoldOfItsStream, (const gen::Source& source)) {
   Maker maker(source);
   const RandomRun run = maker.run();

@@ -27,7 +27,7 @@ double resident_kb() {
 }
 
 void read_first_delta(EventStream& events) {
-  while (const std::optional<Event> event = events.next()) {
+  while (const Poll event = events.next()) {
     if (event->get_if<TextDelta>() != nullptr) return;
     if (const auto* failed = event->get_if<ErrorEvent>()) give_up(failed->error.message());
   }

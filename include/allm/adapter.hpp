@@ -31,7 +31,8 @@ struct AdapterCall {
   TraceParent trace = {};
 };
 
-// Shared by every engine that uses it; open() is called from any thread.
+// Shared by every engine that uses it; open() is called from any thread. open() and its source must not throw; if they
+// do, the call fails with AdapterError `unknown` and the exception's text as message.
 class Adapter {
  public:
   virtual ~Adapter() = default;

@@ -52,7 +52,9 @@ class Timer {
   std::shared_ptr<Task> task_;
 };
 
-// Safe to use from any thread.
+// Safe to use from any thread. A process that was forked from the one that made the runtime cannot use it, because
+// threads do not survive fork(): runs fail with EngineError `invalid_engine`, timers never fire. Such a child makes a
+// runtime of its own.
 class Runtime {
  public:
   static std::shared_ptr<Runtime> create(RuntimeOptions options = {});
@@ -69,7 +71,7 @@ class Runtime {
   const RuntimeOptions& options() const;
 
   // Calls `callback` on the loop once, not before `delay`: on the loop's thread, or on a thread that waits for a
-  // stream. It must return quickly.
+  // stream. It must return quickly and not throw.
   [[nodiscard]] Timer after(std::chrono::nanoseconds delay, std::function<void()> callback);
   // The same without a way to cancel it; only the runtime's end keeps it from being called.
   void post_after(std::chrono::nanoseconds delay, std::function<void()> callback);

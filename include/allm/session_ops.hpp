@@ -85,13 +85,10 @@ class SessionReducer {
 
 // A session operation as a stream of events. Dropping it keeps the new message and every finished
 // step: ask session() for what is left.
-class SessionStream {
+class SessionStream : public PulledStream<SessionStream> {
  public:
   SessionStream(EventStream events, SessionReducer reducer);
 
-  std::optional<Event> next();
-  Poll next(std::chrono::steady_clock::time_point deadline);
-  Poll try_next();
   Poll poll(const Waker& waker);
   void drop() { events_.drop(); }
 
@@ -102,29 +99,9 @@ class SessionStream {
   // The same for session_stream_step.
   Result<SessionStep> finish_step();
 
-  class Iterator;
-  Iterator begin();
-  std::default_sentinel_t end() const { return {}; }
-
  private:
   EventStream events_;
   SessionReducer reducer_;
-};
-
-class SessionStream::Iterator {
- public:
-  using value_type = Event;
-  using difference_type = std::ptrdiff_t;
-  explicit Iterator(SessionStream* stream);
-  const Event& operator*() const { return *event_; }
-  const Event* operator->() const { return &*event_; }
-  Iterator& operator++();
-  void operator++(int);
-  friend bool operator==(const Iterator& it, std::default_sentinel_t) { return !it.event_.has_value(); }
-
- private:
-  SessionStream* stream_;
-  std::optional<Event> event_;
 };
 
 SessionStream session_stream_start(const Engine& engine, Session session,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -17,7 +18,7 @@ namespace allm {
 
 // Tells a consumer that polling again is worth it. Copies wake the same consumer. wake() may be
 // called from any thread, at any time, any number of times, also after the consumer is gone; it
-// must return quickly and must not call back into the stream.
+// must return quickly and must not call back into the stream. It never throws.
 class Waker {
  public:
   class Target {
@@ -28,7 +29,8 @@ class Waker {
 
   Waker() = default;  // wakes nobody
   explicit Waker(std::shared_ptr<Target> target) : target_(std::move(target)) {}
-  // Calls `function` on the waking thread: write to an eventfd, post to a loop.
+  // Calls `function` on the waking thread: write to an eventfd, post to a loop. The function must not throw. If it
+  // does, the stream that is polled with this waker ends with a StreamError as soon as it would have to wait.
   explicit Waker(std::function<void()> function);
 
   void wake() const {
@@ -40,7 +42,8 @@ class Waker {
   std::shared_ptr<Target> target_;
 };
 
-// What one poll gave: an event, nothing yet, or the end.
+// What one poll gave: an event, nothing yet, or the end. In a condition it is true if there is an event:
+//   while (allm::Poll event = stream.next()) show(*event);
 class Poll {
  public:
   static Poll pending();
@@ -58,6 +61,12 @@ class Poll {
   const Event& event() const { return *event_; }
   Event& event() { return *event_; }
   Event take();
+  explicit operator bool() const { return has_event(); }
+  const Event& operator*() const& { return *event_; }
+  Event& operator*() & { return *event_; }
+  Event&& operator*() && { return *std::move(event_); }
+  const Event* operator->() const { return &*event_; }
+  Event* operator->() { return &*event_; }
 
  private:
   enum class State : std::uint8_t { event, pending, end };
@@ -76,52 +85,65 @@ class EventSource {
   virtual ~EventSource() = default;
 
   // The next event; or pending, and `waker` is called when polling again is worth it; or the end,
-  // and then the end for ever. Never blocks. Only the waker of the latest poll is called.
+  // and then the end for ever. Never blocks. Only the waker of the latest poll is called. Must not throw: what the
+  // source of an adapter throws fails the model call (AdapterError `unknown`), and what a source throws that is read
+  // directly reaches its reader.
   virtual Poll poll(const Waker& waker) = 0;
 };
 
-// The user's view: movable, single pass, used by one thread at a time.
-class EventStream {
+// How every class of streams is read, over the poll() of the class itself. One thread at a time.
+template <class Stream>
+class PulledStream {
  public:
-  EventStream() = default;  // ended
-  explicit EventStream(std::unique_ptr<EventSource> source) : source_(std::move(source)) {}
-
-  // The next event, or nothing at the end. Blocks until there is one.
-  std::optional<Event> next();
-  // The same as a Poll, which is never pending.
-  Poll wait();
+  // The next event, or the end; never pending. Blocks.
+  Poll next();
   // As next(), but gives up at `deadline`: the result is then pending, and the stream goes on.
   Poll next(std::chrono::steady_clock::time_point deadline);
   // What is there now, without waiting.
   Poll try_next();
+
+  class Iterator {
+   public:
+    using value_type = Event;
+    using difference_type = std::ptrdiff_t;
+
+    explicit Iterator(Stream* stream) : stream_(stream), current_(stream->next()) {}
+    const Event& operator*() const { return current_.event(); }
+    const Event* operator->() const { return &current_.event(); }
+    Iterator& operator++();
+    void operator++(int) { ++*this; }
+    friend bool operator==(const Iterator& it, std::default_sentinel_t) { return it.current_.is_end(); }
+
+   private:
+    Stream* stream_;
+    Poll current_;
+  };
+  Iterator begin();
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  friend Stream;
+  PulledStream() = default;
+  Stream& stream() { return static_cast<Stream&>(*this); }
+};
+
+// The user's view: movable, single pass, used by one thread at a time.
+class EventStream : public PulledStream<EventStream> {
+ public:
+  EventStream() = default;  // ended
+  explicit EventStream(std::unique_ptr<EventSource> source);
+
+  // The next event; or pending, and `waker` is called when polling again is worth it; or the end.
   Poll poll(const Waker& waker);
 
   // Cancels the run and frees what it held; the stream is then at its end.
   void drop() { source_.reset(); }
 
-  class Iterator;
-  Iterator begin();
-  std::default_sentinel_t end() const { return {}; }
-
  private:
+  void check_wait(Poll& polled, const Waker& waker);
+
   std::unique_ptr<EventSource> source_;
-};
-
-class EventStream::Iterator {
- public:
-  using value_type = Event;
-  using difference_type = std::ptrdiff_t;
-
-  explicit Iterator(EventStream* stream);
-  const Event& operator*() const { return current_.event(); }
-  const Event* operator->() const { return &current_.event(); }
-  Iterator& operator++();
-  void operator++(int);
-  friend bool operator==(const Iterator& it, std::default_sentinel_t) { return it.current_.is_end(); }
-
- private:
-  EventStream* stream_;
-  Poll current_;
+  std::uint32_t fork_generation_ = 0;
 };
 
 }  // namespace allm

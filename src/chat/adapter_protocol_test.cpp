@@ -1,5 +1,6 @@
 // Adapters that do not keep to the protocol cost an error and never a hang, a crash or a wrong result.
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -129,10 +130,14 @@ TEST(AdapterProtocol, NoStreamAtAllIsAFailedCall) {
   EXPECT_TRUE(malformed(result.error()));
 }
 
-TEST(AdapterProtocol, WhatAnAdapterThrowsReachesTheCallerAndEndsTheStream) {
+TEST(AdapterProtocol, WhatAnAdapterThrowsIsTheErrorOfItsCall) {
   const Engine opening({.adapter = std::make_shared<Opening>(
                             []() -> Result<std::unique_ptr<EventSource>> { throw std::runtime_error("open"); })});
-  EXPECT_THROW((void)chat(opening, {user("hi")}), std::runtime_error);
+  const auto refused = chat(opening, {user("hi")});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_TRUE(refused.error().is<AdapterError>(AdapterError::Reason::unknown));
+  EXPECT_EQ(refused.error().message(), "the adapter threw: open");
+  EXPECT_THROW(std::rethrow_exception(refused.error().cause()), std::runtime_error);
   class Throwing : public EventSource {
     Poll poll(const Waker&) override {
       if (first_) {
@@ -144,10 +149,10 @@ TEST(AdapterProtocol, WhatAnAdapterThrowsReachesTheCallerAndEndsTheStream) {
     bool first_ = true;
   };
   const Engine polling({.adapter = std::make_shared<Opening>([] { return std::make_unique<Throwing>(); })});
-  EventStream events = stream(polling, {user("hi")});
-  EXPECT_TRUE(events.next().has_value());
-  EXPECT_THROW(events.next(), std::runtime_error);
-  EXPECT_FALSE(events.next().has_value());
+  const auto broken = chat(polling, {user("hi")});
+  ASSERT_TRUE(broken.has_value());
+  EXPECT_EQ(broken->halted_reason, "error");
+  EXPECT_EQ(broken->error->message(), "the adapter threw: poll");
 }
 
 TEST(AdapterProtocol, AProvidersWordsReachTheResponse) {

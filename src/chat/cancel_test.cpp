@@ -313,10 +313,10 @@ TEST(CancelledGenerate, FailsWithAStreamError) {
   }
   stops.now.request_stop();
   const auto event = events.next();
-  ASSERT_TRUE(event.has_value());
+  ASSERT_TRUE(event.has_event());
   ASSERT_NE(event->get_if<ErrorEvent>(), nullptr);
   EXPECT_TRUE(event->get_if<ErrorEvent>()->error.is<StreamError>(StreamError::Reason::cancelled));
-  EXPECT_FALSE(events.next().has_value());
+  EXPECT_FALSE(events.next().has_event());
 }
 
 TEST(CancelledGenerate, KeepsWhatTheMessageSaid) {

@@ -41,12 +41,6 @@ EventStream open_chat(const Engine& engine, Thread thread, const CallOptions& op
   return open_run(engine, options, make, reader);
 }
 
-StreamCollector collect(EventStream events, Thread seed) {
-  StreamCollector collector(std::move(seed));
-  while (std::optional<Event> event = events.next()) collector.apply(*std::move(event));
-  return collector;
-}
-
 }  // namespace
 
 std::unique_ptr<EventSource> chat_source(std::shared_ptr<Run> run, Thread thread) {
@@ -63,51 +57,34 @@ std::unique_ptr<EventSource> chat_source(std::shared_ptr<Run> run, Thread thread
   return source;
 }
 
-EventStream stream_generate(const Engine& engine, Request request, const CallOptions& options) {
-  return open_run(engine, options, [&](std::shared_ptr<const Run> run) {
-    return std::make_unique<GenerateSource>(std::move(run), std::move(request));
-  });
-}
-
-EventStream stream_step(const Engine& engine, Thread thread, const CallOptions& options) {
-  return open_step(engine, std::move(thread), options, Reader::of_events);
-}
-
-EventStream stream(const Engine& engine, Thread thread, const CallOptions& options) {
-  return open_chat(engine, std::move(thread), options, Reader::of_events);
-}
-
-Result<Response> generate(const Engine& engine, Request request, const CallOptions& options) {
+ResponseStream stream_generate(const Engine& engine, Request request, const CallOptions& options) {
   std::string request_id;
   const auto make = [&](std::shared_ptr<const Run> run) {
     request_id = run->request_id;
     return std::make_unique<GenerateSource>(std::move(run), std::move(request));
   };
-  Result<Response> response = collect(open_run(engine, options, make), {}).response();
-  // A message that broke off has nobody who says it.
-  if (response) response->request_id = std::move(request_id);
-  return response;
+  EventStream events = open_run(engine, options, make);
+  return ResponseStream(std::move(events), std::move(request_id));
+}
+
+StepStream stream_step(const Engine& engine, Thread thread, const CallOptions& options) {
+  return StepStream(open_step(engine, std::move(thread), options, Reader::of_events));
+}
+
+ChatStream stream(const Engine& engine, Thread thread, const CallOptions& options) {
+  return ChatStream(open_chat(engine, std::move(thread), options, Reader::of_events));
+}
+
+Result<Response> generate(const Engine& engine, Request request, const CallOptions& options) {
+  return stream_generate(engine, std::move(request), options).finish();
 }
 
 Result<StepResult> step(const Engine& engine, Thread thread, const CallOptions& options) {
-  return collect(open_step(engine, std::move(thread), options, Reader::of_the_result), {}).step_result();
+  return StepStream(open_step(engine, std::move(thread), options, Reader::of_the_result)).finish();
 }
 
 Result<ChatResult> chat(const Engine& engine, Thread thread, const CallOptions& options) {
-  // What a collector would keep of a run that is read to its end: the last error, or the result. Not
-  // keeping the steps lets the loop move them into it.
-  std::optional<Error> error;
-  std::shared_ptr<const ChatResult> result;
-  EventStream events = open_chat(engine, std::move(thread), options, Reader::of_the_result);
-  while (true) {
-    const Poll polled = events.wait();
-    if (polled.is_end()) break;
-    if (const auto* failed = polled.event().get_if<ErrorEvent>()) error = failed->error;
-    if (const auto* completed = polled.event().get_if<ChatCompleted>()) result = completed->result;
-  }
-  if (!result) return std::unexpected(*std::move(error));
-  if (result.use_count() == 1) return std::move(*std::const_pointer_cast<ChatResult>(result));
-  return *result;
+  return ChatStream(open_chat(engine, std::move(thread), options, Reader::of_the_result)).finish();
 }
 
 }  // namespace allm

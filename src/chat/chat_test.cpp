@@ -198,7 +198,7 @@ TEST(Chat, WhatHaltWhenThrowsReachesTheCallerAndEndsTheStream) {
   const auto adapter = fake({kGood, kAnswer});
   EventStream events = stream(Engine({.adapter = adapter, .tools = tools()}), {user("hi")}, options);
   EXPECT_THROW(while (events.next()){}, std::logic_error);
-  EXPECT_FALSE(events.next().has_value());
+  EXPECT_FALSE(events.next().has_event());
   EXPECT_EQ(adapter->closed(), adapter->calls());
 }
 
@@ -212,7 +212,7 @@ TEST(Chat, WhatOnEventThrowsReachesTheCallerAndEndsTheStream) {
     EXPECT_THROW((void)chat(engine_of({kGood, kAnswer}), {user("hi")}, options), std::logic_error);
     EventStream events = stream(engine_of({kGood, kAnswer}), {user("hi")}, options);
     EXPECT_THROW(while (events.next()){}, std::logic_error);
-    EXPECT_FALSE(events.next().has_value());
+    EXPECT_FALSE(events.next().has_event());
   }
 }
 

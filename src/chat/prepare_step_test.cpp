@@ -205,7 +205,7 @@ TEST(PrepareStep, ACancellationOrTheRunsTimeEndsTheWaitForAPlan) {
   EventStream events = stream(rig.engine, {user("hi")}, options);
   EXPECT_TRUE(events.try_next().is_pending());
   stop.request_stop();
-  const std::optional<Event> last = events.next();
+  const Poll last = events.next();
   ASSERT_NE(last->get_if<ChatCompleted>(), nullptr);
   EXPECT_EQ(last->get_if<ChatCompleted>()->result->halted_reason(), "cancelled");
 }

@@ -3,8 +3,11 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
+
+#include "allm/chat.hpp"
 
 #include "engine/request_id.hpp"
 #include "engine/tool_set.hpp"
@@ -105,6 +108,19 @@ TEST(ToolSet, CompilesSchemasOnceAndOnlyWhereThereIsSomethingToCheck) {
   EXPECT_FALSE((*checked)->validate(Json::object()).empty());
   ASSERT_NE(set.schema(set.tools()[3]), nullptr);
   EXPECT_FALSE(set.schema(set.tools()[3])->has_value());
+}
+
+TEST(Engine, MovedFromIsAnEngineWithoutAnAdapter) {
+  Engine engine({.model = "m", .context = {{"a", 1}}});
+  const Engine moved = std::move(engine);
+  EXPECT_EQ(moved.model()->id, "m");
+  // NOLINTBEGIN(bugprone-use-after-move): this is what is tested
+  EXPECT_EQ(engine.adapter(), nullptr);
+  EXPECT_FALSE(engine.model().has_value());
+  EXPECT_EQ(engine.id(), Engine().id());
+  EXPECT_EQ(engine.with_model("n").model()->id, "n");
+  EXPECT_EQ(chat(engine, {user("hi")}).error().reason(), "missing_adapter");
+  // NOLINTEND(bugprone-use-after-move)
 }
 
 }  // namespace

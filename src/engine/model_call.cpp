@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <random>
 #include <utility>
 
@@ -11,6 +12,8 @@
 
 namespace allm {
 namespace {
+
+constexpr const char* kNotAStdException = "an exception that is not a std::exception";
 
 std::int64_t random_up_to(std::int64_t limit) {
   if (limit <= 0) return 0;
@@ -60,7 +63,7 @@ void ModelCall::open() {
   if (attempt_ == 0) generate_ = Span(run_, SpanKind::generate, new_span(*run_, parent_), about);
   ++attempt_;
   stream_ = Span(run_, SpanKind::stream, new_span(*run_, generate_.ids().id), about);
-  auto opened = run_->engine.adapter()->open(call_);
+  auto opened = open_source();
   if (!opened) {
     failure_ = retry_or_fail(opened.error());
   } else if (!*opened) {
@@ -171,7 +174,7 @@ Poll ModelCall::end(RunEnd why, const Error& error) {
 }
 
 Poll ModelCall::poll_source(const Waker& waker) {
-  Poll polled = source_->poll(waker);
+  Poll polled = poll_guarded(waker);
   if (polled.has_event() && polled.event().tag() < EventTag::error &&
       polled.event().tag() != EventTag::message_completed) {
     delivered_ = true;
@@ -209,6 +212,33 @@ void ModelCall::settle(Poll& polled, const Waker& waker) {
   source_.reset();
   stream_.fail(error);
   generate_.fail(error);
+}
+
+Result<std::unique_ptr<EventSource>> ModelCall::open_source() const {
+  try {
+    return run_->engine.adapter()->open(call_);
+  } catch (const std::exception& exception) {
+    return std::unexpected(thrown(exception.what()));
+  } catch (...) {
+    return std::unexpected(thrown(kNotAStdException));
+  }
+}
+
+Poll ModelCall::poll_guarded(const Waker& waker) {
+  try {
+    return source_->poll(waker);
+  } catch (const std::exception& exception) {
+    return ErrorEvent{thrown(exception.what())};
+  } catch (...) {
+    return ErrorEvent{thrown(kNotAStdException)};
+  }
+}
+
+Error ModelCall::thrown(const char* what) const {
+  return Error(AdapterError{.reason = AdapterError::Reason::unknown,
+                            .provider = std::string(run_->engine.adapter()->provider())},
+               std::string("the adapter threw: ") + what)
+      .with_cause(std::current_exception());
 }
 
 Error ModelCall::malformed(std::string problem) const {

@@ -52,6 +52,10 @@ class ModelCall : public EventSource {
   Poll end(RunEnd why, const Error& error);
   // The adapter broke the protocol.
   Error malformed(std::string problem) const;
+  // What the adapter throws becomes the failure of the call.
+  Result<std::unique_ptr<EventSource>> open_source() const;
+  Poll poll_guarded(const Waker& waker);
+  Error thrown(const char* what) const;  // while the exception is handled: it is the cause of the error
 
   std::shared_ptr<const Run> run_;
   const AdapterCall& call_;

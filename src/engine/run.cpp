@@ -9,6 +9,7 @@
 #include "engine/engine_impl.hpp"
 #include "engine/request_id.hpp"
 #include "runtime/deadline.hpp"
+#include "runtime/runtime_impl.hpp"
 
 namespace allm {
 namespace {
@@ -121,6 +122,7 @@ TraceParent resolve_trace(const CallOptions& options, bool has_telemetry, Option
 Result<std::shared_ptr<Run>> resolve_run(const Engine& engine, CallOptions options,
                                          std::shared_ptr<const ToolSet> tools) {
   const EngineAccess::Impl& impl = EngineAccess::impl(engine);
+  if (RuntimeAccess::impl(*impl.runtime).is_of_parent_process()) return std::unexpected(forked_error());
   const CallOptions& defaults = impl.params->options;
   auto run = std::make_shared<Run>();
   OptionProblems problems;

@@ -68,6 +68,7 @@ inline thread_local Parker* current_parker = nullptr;
 // The library's access to what the public header hides.
 class WakerAccess {
  public:
+  static const Waker::Target* target(const Waker& waker) { return waker.target_.get(); }
   // The parker that `waker` wakes, if the calling thread waits on it: it may then drive a loop while it waits.
   static Parker* waiting_parker(const Waker& waker) {
     return current_parker != nullptr && waker.target_.get() == current_parker ? current_parker : nullptr;

@@ -36,6 +36,11 @@ const std::shared_ptr<Runtime>& Runtime::process() {
 Runtime::Runtime(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Runtime::~Runtime() {
+  if (impl_->is_of_parent_process()) {
+    // Its threads cannot be waited for, and its mutexes may be locked for ever.
+    [[maybe_unused]] const auto* leaked = new std::shared_ptr<Impl>(std::move(impl_));
+    return;
+  }
   impl_->loop->stop();
   impl_->pool->stop();
 }
@@ -45,12 +50,14 @@ RuntimeStats Runtime::stats() const { return impl_->pool->stats(); }
 const RuntimeOptions& Runtime::options() const { return impl_->options; }
 
 Timer Runtime::after(std::chrono::nanoseconds delay, std::function<void()> callback) {
+  if (impl_->is_of_parent_process()) return {};
   auto task = function_task(std::move(callback));
   impl_->loop->arm(task, deadline_after(delay));
   return TimerAccess::timer(std::move(task));
 }
 
 void Runtime::post_after(std::chrono::nanoseconds delay, std::function<void()> callback) {
+  if (impl_->is_of_parent_process()) return;
   impl_->loop->arm(function_task(std::move(callback)), deadline_after(delay));
 }
 

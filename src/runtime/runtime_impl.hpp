@@ -1,6 +1,7 @@
 // The parts of a Runtime, for the layers above.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <type_traits>
@@ -9,6 +10,7 @@
 
 #include "allm/runtime.hpp"
 
+#include "runtime/fork_guard.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/pool.hpp"
 
@@ -17,7 +19,12 @@ namespace allm {
 class Runtime::Impl {
  public:
   explicit Impl(const RuntimeOptions& runtime_options)
-      : options(runtime_options), loop(std::make_shared<Loop>()), pool(std::make_shared<Pool>(runtime_options)) {}
+      : options(runtime_options), loop(std::make_shared<Loop>()), pool(std::make_shared<Pool>(runtime_options)) {
+    count_forks();
+  }
+
+  // Whether this process is a fork of the one that made the runtime, so that its threads are missing.
+  bool is_of_parent_process() const { return generation_ != fork_generation(); }
 
   // The runtime's one object of type T, a type of a layer above. Made at its first use from the loop, and from the
   // options if T takes them; destroyed with the runtime, after the loop has stopped.
@@ -40,6 +47,7 @@ class Runtime::Impl {
   const std::shared_ptr<Pool> pool;
 
  private:
+  const std::uint32_t generation_ = fork_generation();
   std::mutex services_mutex_;
   std::unordered_map<std::type_index, std::shared_ptr<void>> services_;
 };

@@ -1,10 +1,14 @@
 #include "allm/stream.hpp"
 
+#include <exception>
 #include <functional>
-#include <new>
+#include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
 
-#include "runtime/blocking.hpp"
+#include "runtime/fork_guard.hpp"
+#include "runtime/pulled_stream.hpp"
 
 namespace allm {
 namespace {
@@ -12,11 +16,39 @@ namespace {
 class FunctionTarget : public Waker::Target {
  public:
   explicit FunctionTarget(std::function<void()> function) : function_(std::move(function)) {}
-  void wake() noexcept override { function_(); }
+  void wake() noexcept override {
+    try {
+      function_();
+    } catch (const std::exception& exception) {
+      fail(exception.what());
+    } catch (...) {
+      fail("an exception that is not a std::exception");
+    }
+  }
+  // What the function threw, if it ever did.
+  std::optional<std::string> failure() const {
+    const std::lock_guard lock(mutex_);
+    return failure_;
+  }
 
  private:
+  void fail(const char* what) {
+    const std::lock_guard lock(mutex_);
+    failure_ = what;
+  }
   std::function<void()> function_;
+  mutable std::mutex mutex_;
+  std::optional<std::string> failure_;
 };
+
+// Why a consumer that waits with this waker would wait in vain.
+std::optional<Error> waker_error(const Waker& waker) {
+  const auto* function = dynamic_cast<const FunctionTarget*>(WakerAccess::target(waker));
+  if (function == nullptr) return std::nullopt;
+  const std::optional<std::string> failure = function->failure();
+  if (!failure) return std::nullopt;
+  return Error(StreamError{.reason = StreamError::Reason::unknown}, "the waker of the stream threw: " + *failure);
+}
 
 }  // namespace
 
@@ -28,54 +60,35 @@ Poll Poll::pending() { return Poll(State::pending); }
 Poll Poll::end() { return Poll(State::end); }
 Event Poll::take() { return std::move(*event_); }
 
-EventStream::Iterator::Iterator(EventStream* stream) : stream_(stream), current_(stream->wait()) {}
-EventStream::Iterator& EventStream::Iterator::operator++() {
-  // In place of the event before it: moving each one costs a tenth of what a text delta takes in all.
-  current_.~Poll();
-  try {
-    ::new (static_cast<void*>(&current_)) Poll(stream_->wait());
-  } catch (...) {
-    ::new (static_cast<void*>(&current_)) Poll(Poll::end());
-    throw;
-  }
-  return *this;
-}
-void EventStream::Iterator::operator++(int) { ++*this; }
-EventStream::Iterator EventStream::begin() { return Iterator(this); }
+template class PulledStream<EventStream>;
 
-Poll EventStream::try_next() { return poll(Waker()); }
+EventStream::EventStream(std::unique_ptr<EventSource> source)
+    : source_(std::move(source)), fork_generation_(fork_generation()) {}
 
-// One variable is returned on every path where events come often, so that it is built in place and
-// an event is not moved once per layer.
 Poll EventStream::poll(const Waker& waker) {
   Poll polled = source_ ? source_->poll(waker) : Poll::end();
-  // What a finished run held is freed with it, not with the stream.
-  if (polled.is_end()) source_.reset();
-  return polled;
-}
-
-Poll EventStream::wait() {
-  ThreadParker waiting;
-  Poll polled = poll(waiting.waker());
-  while (polled.is_pending()) {
-    waiting.parker().wait();
-    polled = poll(waiting.waker());
+  if (polled.has_event()) return polled;
+  if (polled.is_pending()) {
+    check_wait(polled, waker);
+  } else {
+    source_.reset();  // what a finished run held is freed with it, not with the stream
   }
   return polled;
 }
 
-std::optional<Event> EventStream::next() {
-  Poll polled = wait();
-  return polled.has_event() ? std::optional<Event>(polled.take()) : std::nullopt;
-}
-
-Poll EventStream::next(std::chrono::steady_clock::time_point deadline) {
-  if (!source_) return Poll::end();
-  ThreadParker waiting;
-  while (true) {
-    Poll poll = this->poll(waiting.waker());
-    if (!poll.is_pending() || !waiting.parker().wait_until(deadline)) return poll;
+void EventStream::check_wait(Poll& polled, const Waker& waker) {
+  Parker* const waiter = WakerAccess::waiting_parker(waker);
+  std::optional<Error> error;
+  if (fork_generation_ != fork_generation()) {
+    error = forked_error();
+    // The loop to drive is the parent's.
+    if (waiter != nullptr) waiter->drive_in_next_wait(nullptr);
+  } else if (waiter == nullptr) {
+    error = waker_error(waker);
   }
+  if (!error) return;
+  source_.reset();
+  polled = ErrorEvent{*std::move(error)};
 }
 
 }  // namespace allm

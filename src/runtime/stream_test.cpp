@@ -83,15 +83,14 @@ class Channel {
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-std::string text_of(const std::optional<Event>& event) {
+std::string text_of(const Poll& event) {
   return event && event->get_if<TextDelta>() ? event->get_if<TextDelta>()->delta : "nothing";
 }
 
 TEST(EventStream, WithoutASourceIsAtItsEnd) {
   EventStream stream;
-  EXPECT_FALSE(stream.next().has_value());
+  EXPECT_FALSE(stream.next().has_event());
   EXPECT_TRUE(stream.try_next().is_end());
-  EXPECT_TRUE(stream.wait().is_end());
   EXPECT_TRUE(stream.next(Clock::now()).is_end());
   for ([[maybe_unused]] const Event& event : stream) FAIL();
 }
@@ -115,8 +114,8 @@ TEST(EventStream, NextBlocksUntilThereIsAnEvent) {
     channel.end();
   });
   EXPECT_EQ(text_of(stream.next()), "a");
-  EXPECT_FALSE(stream.next().has_value());
-  EXPECT_FALSE(stream.next().has_value()) << "the end is for ever";
+  EXPECT_FALSE(stream.next().has_event());
+  EXPECT_FALSE(stream.next().has_event()) << "the end is for ever";
   teller.join();
 }
 
@@ -190,7 +189,7 @@ TEST(EventStream, DroppedIsAtItsEndAndItsSourceIsGone) {
   EventStream stream = channel.stream();
   stream.drop();
   EXPECT_TRUE(channel.dropped());
-  EXPECT_FALSE(stream.next().has_value());
+  EXPECT_FALSE(stream.next().has_event());
   EXPECT_TRUE(stream.try_next().is_end());
   channel.say("nobody reads this");
 }
@@ -279,6 +278,30 @@ TEST(EventStream, ARangeWhoseSourceThrowsIsAtItsEnd) {
   EXPECT_EQ(at, stream.end());
 }
 
+TEST(EventStream, AWakerThatThrowsEndsTheStreamWithAnErrorInsteadOfAWaitForEver) {
+  Channel channel;
+  EventStream stream = channel.stream();
+  const Waker broken([] { throw std::runtime_error("no loop to post to"); });
+  EXPECT_TRUE(stream.poll(broken).is_pending());
+  channel.say("a");
+  EXPECT_EQ(text_of(stream.poll(broken)), "a") << "what is there is still given";
+  const Poll failed = stream.poll(broken);
+  ASSERT_TRUE(failed && failed->get_if<ErrorEvent>());
+  EXPECT_EQ(failed->get_if<ErrorEvent>()->error.message(), "the waker of the stream threw: no loop to post to");
+  EXPECT_TRUE(stream.poll(broken).is_end());
+}
+
+TEST(Poll, IsReadLikeAPointerToItsEvent) {
+  Poll polled = TextDelta{.delta = "a"};
+  ASSERT_TRUE(polled);
+  EXPECT_EQ(polled->tag(), EventTag::text_delta);
+  EXPECT_EQ(*polled, Event(TextDelta{.delta = "a"}));
+  const Event taken = *std::move(polled);
+  EXPECT_EQ(taken, Event(TextDelta{.delta = "a"}));
+  EXPECT_FALSE(Poll::pending());
+  EXPECT_FALSE(Poll::end());
+}
+
 TEST(Waker, WithoutATargetWakesNobody) { Waker().wake(); }
 
 TEST(Waker, CopiesWakeTheSameConsumerEvenAfterTheFirstIsGone) {
@@ -314,10 +337,10 @@ TEST(Drain, HandsOverEveryEvent) {
 
 TEST(FailedSource, GivesItsErrorAndEnds) {
   EventStream stream(std::make_unique<FailedSource>(Error(EngineError{.reason = EngineError::Reason::missing_key})));
-  const std::optional<Event> event = stream.next();
+  const Poll event = stream.next();
   ASSERT_TRUE(event && event->get_if<ErrorEvent>());
   EXPECT_EQ(event->get_if<ErrorEvent>()->error.reason(), "missing_key");
-  EXPECT_FALSE(stream.next().has_value());
+  EXPECT_FALSE(stream.next().has_event());
 }
 
 }  // namespace

@@ -97,8 +97,12 @@ SessionStream open_stream(const Engine& engine, Session session, Operation opera
     return {failed_stream(prepared.error(), options), SessionReducer(session, session, kind)};
   }
   const Thread thread = prepared->seed.thread;
-  EventStream events = kind == SessionReducer::Kind::step ? stream_step(engine, thread, prepared->options)
-                                                          : stream(engine, thread, prepared->options);
+  EventStream events;
+  if (kind == SessionReducer::Kind::step) {
+    events = stream_step(engine, thread, prepared->options);
+  } else {
+    events = stream(engine, thread, prepared->options);
+  }
   return {std::move(events), SessionReducer(std::move(session), std::move(prepared->seed), kind)};
 }
 

@@ -51,7 +51,7 @@ std::string ended(const Result<T>& result) {
 }
 std::string ended(SessionStream stream, const Session& before) {
   std::string reason = "ok";
-  while (std::optional<Event> event = stream.next()) {
+  while (Poll event = stream.next()) {
     if (const auto* error = event->get_if<ErrorEvent>()) reason = error->error.reason();
   }
   if (reason != "ok") {
@@ -331,7 +331,7 @@ TEST(SessionStream, DroppedAnywhereKeepsTheMessageAndTheFinishedSteps) {
     std::size_t steps = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const auto event = events.next();
-      ASSERT_TRUE(event.has_value());
+      ASSERT_TRUE(event.has_event());
       if (event->tag() == EventTag::step_completed) ++steps;
       ended = event->tag() == EventTag::chat_completed;
     }

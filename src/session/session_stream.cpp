@@ -2,6 +2,7 @@
 
 #include "allm/session_ops.hpp"
 
+#include "runtime/pulled_stream.hpp"
 #include "session/projection.hpp"
 
 namespace allm {
@@ -41,30 +42,10 @@ Result<SessionStep> SessionReducer::step() const {
 SessionStream::SessionStream(EventStream events, SessionReducer reducer)
     : events_(std::move(events)), reducer_(std::move(reducer)) {}
 
-SessionStream::Iterator::Iterator(SessionStream* stream) : stream_(stream), event_(stream->next()) {}
-SessionStream::Iterator& SessionStream::Iterator::operator++() {
-  event_ = stream_->next();
-  return *this;
-}
-void SessionStream::Iterator::operator++(int) { ++*this; }
-SessionStream::Iterator SessionStream::begin() { return Iterator(this); }
-
-Poll SessionStream::try_next() { return poll(Waker()); }
+template class PulledStream<SessionStream>;
 
 Poll SessionStream::poll(const Waker& waker) {
   Poll polled = events_.poll(waker);
-  if (polled.has_event()) reducer_.apply(polled.event());
-  return polled;
-}
-
-std::optional<Event> SessionStream::next() {
-  std::optional<Event> event = events_.next();
-  if (event) reducer_.apply(*event);
-  return event;
-}
-
-Poll SessionStream::next(std::chrono::steady_clock::time_point deadline) {
-  Poll polled = events_.next(deadline);
   if (polled.has_event()) reducer_.apply(polled.event());
   return polled;
 }

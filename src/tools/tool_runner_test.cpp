@@ -269,7 +269,7 @@ TEST(ToolRunner, WhatACallbackThrowsReachesTheConsumerAndEndsTheStream) {
   EventStream events = stream_tool_calls({call("c0", "t")}, {reporting}, options);
   EXPECT_EQ(events.next()->tag(), EventTag::tool_execution_started);
   EXPECT_THROW(events.next(), std::logic_error);
-  EXPECT_FALSE(events.next().has_value());
+  EXPECT_FALSE(events.next().has_event());
 }
 
 TEST(ToolRunner, OptionsThatCannotBeAreNamed) {

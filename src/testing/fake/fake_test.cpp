@@ -30,7 +30,7 @@ std::vector<Event> played(FakeCallScript script, FakeOptions options = {}) {
   EXPECT_TRUE(source.has_value());
   EventStream stream(*std::move(source));
   std::vector<Event> events;
-  while (std::optional<Event> event = stream.next()) events.push_back(*std::move(event));
+  while (Poll event = stream.next()) events.push_back(*std::move(event));
   return events;
 }
 

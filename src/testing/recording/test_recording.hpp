@@ -52,7 +52,7 @@ inline AdapterCall call_of(std::string text) {
 inline std::vector<Event> read_all(std::unique_ptr<EventSource> source) {
   EventStream stream(std::move(source));
   std::vector<Event> events;
-  while (std::optional<Event> event = stream.next()) events.push_back(*std::move(event));
+  while (Poll event = stream.next()) events.push_back(*std::move(event));
   return events;
 }
 

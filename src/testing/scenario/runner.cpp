@@ -89,7 +89,7 @@ Json Runner::session_changed(Result<Session> session) {
 template <class Stream, class OnEvent>
 void Runner::read(Stream stream, const Operation& operation, OnEvent on_event) {
   while (!operation.take || events_.size() < *operation.take) {
-    std::optional<Event> event = stream.next();
+    Poll event = stream.next();
     if (!event) break;
     events_.push_back(observe(*event));
     on_event(*event);
@@ -155,7 +155,7 @@ Json Runner::run_session_stream(SessionStream stream, const Operation& operation
   // By reference: the stream is asked for its session afterwards.
   struct Borrowed {
     SessionStream& stream;
-    std::optional<Event> next() { return stream.next(); }
+    Poll next() { return stream.next(); }
   };
   read(Borrowed{stream}, operation, [](const Event&) {});
   if (!operation.take) return session_finished(finish(stream));
