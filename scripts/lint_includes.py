@@ -7,7 +7,8 @@
 Rules:
   1. A file of src/<layer>/ includes only files of its own layer and of those that LAYERS allows it.
      A public header belongs to the layer that PUBLIC_HEADERS gives it.
-  2. A public header includes public headers only, and nothing of a third party but nlohmann/json.
+  2. A public header includes public headers only, and nothing of a third party but nlohmann/json; allm/asio.hpp, which
+     nothing here includes, may include Asio.
   3. Headers include one another without cycles.
   4. Every file included with quotes exists; paths start at src/ or at include/.
   5. File names are snake_case.
@@ -34,11 +35,11 @@ PUBLIC_HEADERS = {
     "data": "end error event handler handler_forms json lane media message model pending_call request response result serialize session "
             "thread tool tool_outcome trace usage validate",
     "schema": "describe describe_detail schema typed_tool",
-    "runtime": "runtime stream",
+    "runtime": "asio runtime stream wake_queue",
     "engine": "adapter approval catalogue engine executor keys options prepare_step retry telemetry",
     "tools": "tool_help",
     "lanes": "tool_runner tools_file workers",
-    "chat": "agent_tool chat collector fallback steps",
+    "chat": "agent_tool chat collector fallback result_stream steps",
     "session": "session_ops",
     "providers": "providers",
     "testing": "conformance fake recording scenario testing",
@@ -48,6 +49,14 @@ LAYER_OF_HEADER = {name: layer for layer, names in PUBLIC_HEADERS.items() for na
 
 # All that a public header may include with <>, besides the standard library (a name without slash or dot).
 PUBLIC_THIRD_PARTY = {"nlohmann/json.hpp", "nlohmann/json_fwd.hpp"}
+# The bridge to Asio, which no other file of include/ or src/ may include.
+ASIO_BRIDGE = "allm/asio.hpp"
+
+
+def is_allowed_in_public(path, target):
+    bridge = path == f"include/{ASIO_BRIDGE}" and target.startswith(("boost/asio/", "asio/"))
+    return bridge or target in PUBLIC_THIRD_PARTY
+
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -118,8 +127,11 @@ def check(root):
             if style == "<":
                 if target.startswith("allm/"):
                     problems.append(f'{where}: write "{target}", not <{target}>')
-                elif public and re.search(r"[/.]", target) and target not in PUBLIC_THIRD_PARTY:
+                elif public and re.search(r"[/.]", target) and not is_allowed_in_public(path, target):
                     problems.append(f"{where}: a public header shows no type of <{target}>")
+                continue
+            if target == ASIO_BRIDGE:
+                problems.append(f"{where}: only programs include {ASIO_BRIDGE}")
                 continue
             found = next((f"{top}/{target}" for top in ("include", "src") if (root / top / target).is_file()), None)
             if found is None and ((root / path).parent / target).is_file():
@@ -163,6 +175,9 @@ SELF_TEST = [
     ({"src/chat/run.cpp": '#include "allm/fake.hpp"\n', "include/allm/fake.hpp": ""}, "chat may not include testing"),
     ({"include/allm/allm.hpp": '#include "allm/fake.hpp"\n', "include/allm/fake.hpp": ""}, "top may not include testing"),
     ({"include/allm/json.hpp": "#include <curl/curl.h>\n"}, "no type of <curl/curl.h>"),
+    ({"include/allm/asio.hpp": "#include <boost/asio/post.hpp>\n"}, None),
+    ({"include/allm/json.hpp": "#include <boost/asio/post.hpp>\n"}, "no type of <boost/asio/post.hpp>"),
+    ({"include/allm/asio.hpp": "", "src/data/a.cpp": '#include "allm/asio.hpp"\n'}, "only programs include"),
     ({"include/allm/json.hpp": "#include <simdjson.h>\n"}, "no type of <simdjson.h>"),
     ({"include/allm/json.hpp": '#include "data/codec.hpp"\n', "src/data/codec.hpp": ""}, "public headers only"),
     ({"include/allm/novel.hpp": ""}, "has no layer yet"),

@@ -11,7 +11,7 @@ build_packages="
     g++ make cmake ninja-build ccache mold pkg-config python3
     nlohmann-json3-dev libsimdjson-dev libre2-dev libfmt-dev libcurl4-openssl-dev libcli11-dev libtomlplusplus-dev
     libseccomp-dev
-    libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libssl-dev"
+    libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libssl-dev libboost-dev"
 test_packages="
     clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev llvm-19
     util-linux json-schema-test-suite nghttp2-proxy"

@@ -1,4 +1,5 @@
-// All of allm::allm. Include single headers where compile time matters. allm/testing.hpp has what tests need.
+// All of allm::allm. Include single headers where compile time matters. allm/testing.hpp has what tests need,
+// allm/asio.hpp the bridge to Asio.
 #pragma once
 
 #include "allm/adapter.hpp"
@@ -27,6 +28,7 @@
 #include "allm/request.hpp"
 #include "allm/response.hpp"
 #include "allm/result.hpp"
+#include "allm/result_stream.hpp"
 #include "allm/retry.hpp"
 #include "allm/runtime.hpp"
 #include "allm/schema.hpp"
@@ -45,4 +47,5 @@
 #include "allm/trace.hpp"
 #include "allm/typed_tool.hpp"
 #include "allm/validate.hpp"
+#include "allm/wake_queue.hpp"
 #include "allm/workers.hpp"
