@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -427,6 +429,37 @@ TEST(Telemetry, ASinkThatThrowsDoesNotHurtTheRun) {
   EXPECT_EQ(result->text(), "secret answer");
   EXPECT_EQ(sink->events, 17);
   stream(engine, {user("hi")}).next();  // dropped in the middle
+}
+
+// Is slow to take the end of a tool's span.
+class SlowSink : public Telemetry {
+ public:
+  void on_event(const TelemetryEvent& event) override {
+    if (event.span == SpanKind::tool && event.phase == SpanPhase::stop) {
+      stopping.open();
+      dropping.wait();
+      for (int i = 0; i < 10'000; ++i) std::this_thread::yield();
+    }
+    const std::lock_guard lock(mutex);
+    names.push_back(name_of(event));
+  }
+  testing::Gate stopping;
+  testing::Gate dropping;
+  std::mutex mutex;
+  std::vector<std::string> names;
+};
+
+TEST(Spans, OfAToolEndsBeforeItsStepEvenIfTheRunIsDroppedMeanwhile) {
+  const auto sink = std::make_shared<SlowSink>();
+  const Engine engine({.adapter = fake({kCallsTool}), .tools = tools(), .telemetry = sink});
+  EventStream events = stream(engine, {user("hi")});
+  while (events.next()->tag() != EventTag::tool_execution_started) {
+  }
+  sink->stopping.wait();
+  sink->dropping.open();
+  events.drop();
+  const std::vector<std::string> last(sink->names.end() - 3, sink->names.end());
+  EXPECT_EQ(last, (std::vector<std::string>{"allm.tool.stop", "allm.step.exception", "allm.chat.exception"}));
 }
 
 TEST(LogTelemetry, IndentsTheTreeAndPrintsIdsThatJoinLines) {
