@@ -1,5 +1,5 @@
 # cmake --install: headers, libraries, the package `allm` for find_package with its component `testing`, the command and
-# its man page.
+# its man page, and allm-helper.
 
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/allm")
@@ -16,13 +16,16 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/allmConfigVersion.cmake"
 install(FILES "${PROJECT_BINARY_DIR}/allmConfig.cmake" "${PROJECT_BINARY_DIR}/allmConfigVersion.cmake"
   DESTINATION "${package_dir}")
 
-if(TARGET allm_cli)
-  if(BUILD_SHARED_LIBS)
-    cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY "${CMAKE_INSTALL_FULL_BINDIR}" OUTPUT_VARIABLE path)
-    set_target_properties(allm_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${path}")
+# Programs find the shared libraries wherever the whole is installed.
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY "${CMAKE_INSTALL_FULL_BINDIR}" OUTPUT_VARIABLE path)
+foreach(program IN ITEMS allm_helper allm_cli)
+  if(TARGET ${program})
+    if(BUILD_SHARED_LIBS)
+      set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${path}")
+    endif()
+    install(TARGETS ${program} RUNTIME)
   endif()
-  install(TARGETS allm_cli RUNTIME)
-endif()
+endforeach()
 if(EXISTS "${PROJECT_SOURCE_DIR}/man/allm.1")
   install(FILES "${PROJECT_SOURCE_DIR}/man/allm.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 endif()

@@ -30,7 +30,7 @@ endfunction()
 
 set(stamps "")
 set(folders "")
-foreach(source IN LISTS ALLM_LIB_SOURCES ALLM_TESTING_SOURCES ALLM_CLI_SOURCES ALLM_CLI_MAIN)
+foreach(source IN LISTS ALLM_LIB_SOURCES ALLM_TESTING_SOURCES ALLM_CLI_SOURCES ALLM_CLI_MAIN ALLM_HELPER_MAIN)
   cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE name)
   set(stamp "${PROJECT_BINARY_DIR}/tidy/${name}.ok")
   allm_tidy("${stamp}" "${source}" "${name}")

@@ -29,6 +29,7 @@ LAYERS["providers"] = {"data", "schema", "runtime", "engine", "http"}
 LAYERS["top"] = set(LAYERS)  # allm/allm.hpp
 LAYERS["testing"] = set(LAYERS)  # what it drives: all of the above
 LAYERS["cli"] = set(LAYERS)
+LAYERS["helper"] = set(MAIN_LINE)  # the executable allm-helper
 
 # The layer of each header in include/allm/.
 PUBLIC_HEADERS = {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 namespace allm {
 
@@ -26,6 +27,9 @@ struct RuntimeOptions {
   std::size_t max_workers = 64;
   // How long one without work is kept: longer than a thread, because starting one takes milliseconds.
   std::chrono::milliseconds worker_idle_timeout = std::chrono::seconds(30);
+  // The path of the executable that starts and ends commands and is the worker processes, for programs whose main does
+  // not call run_as_worker_if_asked. Empty: found as docs/tool-lanes.md says.
+  std::string helper = {};
 };
 
 struct RuntimeStats {

@@ -14,6 +14,7 @@
 
 #include "data/read_file.hpp"
 #include "process/exec_texts.hpp"
+#include "process/helper.hpp"
 #include "process/role.hpp"
 #include "runtime/function_task.hpp"
 
@@ -23,7 +24,7 @@ namespace {
 constexpr std::size_t kMaxReportBytes = std::size_t{1} << 20U;
 
 // 0, or an errno.
-int spawn_self(int line, pid_t& pid) {
+int spawn_supervisor(const std::string& executable, int line, pid_t& pid) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
@@ -44,7 +45,7 @@ int spawn_self(int line, pid_t& pid) {
   std::vector<std::string> environment = own_environment();
   environment.push_back(std::string(kRoleVariable) + "=supervisor:" + std::to_string(getpid()));
   std::vector<char*> variables = exec_pointers(environment);
-  const int error = posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, arguments.data(), variables.data());
+  const int error = posix_spawn(&pid, executable.c_str(), &actions, &attributes, arguments.data(), variables.data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   return error;
@@ -52,7 +53,8 @@ int spawn_self(int line, pid_t& pid) {
 
 }  // namespace
 
-Supervisor::Supervisor(std::shared_ptr<Loop> loop) : loop_(std::move(loop)) {}
+Supervisor::Supervisor(std::shared_ptr<Loop> loop, std::string helper)
+    : loop_(std::move(loop)), helper_(std::move(helper)) {}
 
 Supervisor::~Supervisor() { close(); }
 
@@ -73,10 +75,8 @@ bool Supervisor::is_running() {
 
 std::string Supervisor::start_supervisor() {
   if (line_) return {};
-  if (!has_worker_entry_point()) {
-    return "the program does not call allm::run_as_worker_if_asked at the top of its main, which worker processes and "
-           "commands need";
-  }
+  const auto executable = find_helper(helper_);
+  if (!executable) return executable.error();
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return "no socket could be made: " + errno_text(errno);
@@ -85,8 +85,8 @@ std::string Supervisor::start_supervisor() {
   // The number must differ from kLineFd: dup2 onto the same number would keep close-on-exec set.
   const Fd theirs(fcntl(ends[1], F_DUPFD_CLOEXEC, kLineFd + 1));
   ::close(ends[1]);
-  if (const int error = spawn_self(theirs.get(), pid_); error != 0) {
-    return "the process supervisor could not be started: " + errno_text(error);
+  if (const int error = spawn_supervisor(*executable, theirs.get(), pid_); error != 0) {
+    return "the process supervisor could not be started from " + *executable + ": " + errno_text(error);
   }
   line_ = std::move(ours);
   frames_ = {};

@@ -33,7 +33,8 @@ class JobListener {
 // died. Safe to call from any thread.
 class Supervisor : public Watcher, public std::enable_shared_from_this<Supervisor> {
  public:
-  explicit Supervisor(std::shared_ptr<Loop> loop);
+  // `helper` is RuntimeOptions::helper.
+  Supervisor(std::shared_ptr<Loop> loop, std::string helper);
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
   ~Supervisor() override;
@@ -68,6 +69,7 @@ class Supervisor : public Watcher, public std::enable_shared_from_this<Superviso
   void replace_supervisor();
 
   const std::shared_ptr<Loop> loop_;
+  const std::string helper_;
   std::mutex mutex_;
   Fd line_;
   pid_t pid_ = 0;
