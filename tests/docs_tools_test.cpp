@@ -314,9 +314,9 @@ TEST(DocsTools, EngineWideManualMode) {
   auto by_the_loop = allm::chat(engine, {allm::user("Ship it.")}, {.mode = allm::Mode::automatic});
   // [/tools-manual-engine]
   ASSERT_TRUE(left_to_us.has_value());
-  EXPECT_EQ(left_to_us->halted_reason, "manual_tool_calls");
+  EXPECT_EQ(left_to_us->halted_reason(), "manual_tool_calls");
   ASSERT_TRUE(by_the_loop.has_value());
-  EXPECT_EQ(by_the_loop->halted_reason, "completed");
+  EXPECT_EQ(by_the_loop->halted_reason(), "completed");
 }
 
 TEST(DocsTools, PerToolManual) {
