@@ -151,8 +151,8 @@ TEST(AdapterProtocol, WhatAnAdapterThrowsIsTheErrorOfItsCall) {
   const Engine polling({.adapter = std::make_shared<Opening>([] { return std::make_unique<Throwing>(); })});
   const auto broken = chat(polling, {user("hi")});
   ASSERT_TRUE(broken.has_value());
-  EXPECT_EQ(broken->halted_reason, "error");
-  EXPECT_EQ(broken->error->message(), "the adapter threw: poll");
+  EXPECT_EQ(broken->halted_reason(), "error");
+  EXPECT_EQ(broken->error()->message(), "the adapter threw: poll");
 }
 
 TEST(AdapterProtocol, AProvidersWordsReachTheResponse) {
