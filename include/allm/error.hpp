@@ -31,13 +31,13 @@ using Json = nlohmann::ordered_json;
 struct EngineError {
   enum class Reason : std::uint8_t {
     missing_adapter,
-    missing_stream_adapter,
+    missing_stream_adapter,  // never produced; read from saved data
     missing_model,
     missing_key,
     unknown_tool,
     invalid_engine,
-    unsupported_response_format,
-    no_image_adapter,
+    unsupported_response_format,  // never produced; read from saved data
+    no_image_adapter,             // never produced; read from saved data
     catalog_not_loaded,
   };
   Reason reason = Reason::invalid_engine;
@@ -96,9 +96,9 @@ struct ValidationError {
     invalid_tool,
     invalid_thread,
     invalid_session,
-    invalid_session_input,
+    invalid_session_input,  // never produced; read from saved data
     unsupported_capability,
-    invalid_image_request,
+    invalid_image_request,  // never produced; read from saved data
     invalid_option,
     invalid_schema,
     invalid_scenario,
@@ -135,7 +135,7 @@ struct SessionError {
     session_in_error_state,
     unknown_tool_call_id,
     invalid_status_for_operation,
-    no_pending_tool_call,
+    no_pending_tool_call,  // never produced; read from saved data
   };
   Reason reason = Reason::invalid_status_for_operation;
 };
