@@ -1,6 +1,7 @@
 // Models: a name, and what is known about it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,7 +21,8 @@ struct ModelRef {
 
   std::optional<std::string> provider;
   std::string id;
-  // {"tools": bool, "json_native": bool, "vision": bool, …}; a missing key forbids nothing.
+  // {"tools": bool, "json_native": bool, "vision": bool, …} or {"tools": {"enabled": bool}, "json": {"native": bool},
+  // …}; a missing key forbids nothing. On a call's own model they count before those of the catalogue.
   Json capabilities = null_json();
   // {"context_tokens": count, "output_tokens": count}, for programs to look at.
   Json limits = null_json();
@@ -30,6 +32,24 @@ struct ModelRef {
   Json metadata = empty_object();
   Json unknown_fields = null_json();
   bool operator==(const ModelRef&) const;
+
+  // Whether the model has a capability, by the name of the plain form ("tools", "json_native"); nothing if that is not
+  // known.
+  std::optional<bool> capability(std::string_view name) const;
+};
+
+// What a model has to have, or should have.
+struct ModelTraits {
+  std::vector<std::string> capabilities = {};                 // "tools", "json_native", "vision", "reasoning", …
+  std::optional<std::int64_t> context_tokens = std::nullopt;  // at least
+  std::optional<std::int64_t> output_tokens = std::nullopt;   // at least
+  std::vector<std::string> providers = {};                    // one of these; earlier ones are preferred
+};
+
+// Catalogue::select({.require = {.capabilities = {"tools"}}, .prefer = {.providers = {"anthropic", "openai"}}}).
+struct ModelChoice {
+  ModelTraits require = {};  // all of it; what is not known of a model counts as missing
+  ModelTraits prefer = {};   // as much of it as possible
 };
 
 // A list of known models. Immutable once built; safe to read from any thread.
@@ -43,6 +63,11 @@ class Catalogue {
   // claude-sonnet-4-5@20250929), else null.
   const ModelRef* find(const ModelRef& model) const;
   const std::vector<ModelRef>& models() const { return models_; }
+
+  // The model that has all of `require` and most of `prefer`: first by the number of preferred capabilities and limits,
+  // then by the place of its provider in `prefer.providers`, then by its place in the catalogue. Fails with EngineError
+  // `catalog_not_loaded` if the catalogue is empty and `missing_model` if no model has all of `require`.
+  Result<ModelRef> select(const ModelChoice& choice) const;
 
   // This catalogue with the other's entries added. Where both have an entry of that provider and id, each member of
   // capabilities, limits, pricing and metadata that the other's mentions replaces ours; null says that it is not known.

@@ -38,12 +38,6 @@ void prefer(std::optional<T>& value, const std::optional<T>& call, const std::op
   }
 }
 
-bool forbids(const Json& capabilities, const char* capability) {
-  if (!capabilities.is_object()) return false;
-  const auto found = capabilities.find(capability);
-  return found != capabilities.end() && *found == false;
-}
-
 bool has_image(const MessageList& messages) {
   return std::any_of(messages.begin(), messages.end(), [](const Message& message) {
     const auto* parts = std::get_if<std::vector<Part>>(&message.content);
@@ -126,21 +120,27 @@ Status PreparedCall::check_schemas() const {
 }
 
 Status PreparedCall::check_capabilities() const {
-  if (known_model_ == nullptr) return {};
+  if (known_model_ == nullptr && !call_.model) return {};
+  const auto forbids = [this](std::string_view capability) {
+    std::optional<bool> own = call_.model ? call_.model->capability(capability) : std::nullopt;
+    if (!own && known_model_ != nullptr) own = known_model_->capability(capability);
+    return own == false;
+  };
   const Request& request = call_.request;
   std::vector<FieldError> errors;
-  if (!request.tools.empty() && forbids(known_model_->capabilities, "tools")) {
+  if (!request.tools.empty() && forbids("tools")) {
     errors.push_back({{std::string("tools")}, "tools_disabled"});
   }
   if (request.response_format && request.response_format->kind() == ResponseFormat::Kind::json_schema &&
-      forbids(known_model_->capabilities, "json_native")) {
+      forbids("json_native")) {
     errors.push_back({{std::string("response_format")}, "json_native_disabled"});
   }
-  if (forbids(known_model_->capabilities, "vision") && has_image(request.messages)) {
+  if (forbids("vision") && has_image(request.messages)) {
     errors.push_back({{std::string("vision")}, "vision_disabled"});
   }
   if (errors.empty()) return {};
-  std::string message = "the model '" + known_model_->id + "' cannot do what the request needs:";
+  std::string message = "the model '" + (known_model_ != nullptr ? known_model_->id : call_.model->id) +
+                        "' cannot do what the request needs:";
   for (const FieldError& error : errors) message += " " + error.reason;
   return std::unexpected(
       Error(ValidationError{ValidationError::Reason::unsupported_capability, std::move(errors)}, std::move(message)));

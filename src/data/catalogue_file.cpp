@@ -119,7 +119,9 @@ class ModelReader {
     return value;
   }
   void check_capability(const Json& value, const Path& path) {
-    if (!value.is_boolean()) problems_.add(path, "invalid_type", "must be true, false or null");
+    const bool is_flag = value.is_object() && value.contains("enabled") && value["enabled"].is_boolean();
+    if (!value.is_boolean() && !is_flag)
+      problems_.add(path, "invalid_type", "must be true, false, null or {\"enabled\": true or false}");
   }
   void check_limit(const Json& value, const Path& path) {
     if (!value.is_number_integer()) {

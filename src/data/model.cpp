@@ -1,6 +1,9 @@
 #include "allm/model.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
+#include <tuple>
 #include <utility>
 
 namespace allm {
@@ -32,7 +35,82 @@ void override_members(Json& ours, const Json& theirs) {
   for (const auto& [name, value] : theirs.items()) ours[name] = value;
 }
 
+std::optional<bool> flag(const Json& object, std::string_view name) {
+  if (!object.is_object()) return std::nullopt;
+  const auto found = object.find(name);
+  if (found == object.end()) return std::nullopt;
+  if (found->is_boolean()) return found->get<bool>();
+  return found->is_object() ? flag(*found, "enabled") : std::nullopt;
+}
+
+bool has_limit(const ModelRef& model, const char* name, const std::optional<std::int64_t>& wanted) {
+  if (!wanted) return true;
+  if (!model.limits.is_object()) return false;
+  const auto limit = model.limits.find(name);
+  return limit != model.limits.end() && limit->is_number_integer() && limit->get<std::int64_t>() >= *wanted;
+}
+
+bool has_capability(const ModelRef& model, const std::string& name) { return model.capability(name).value_or(false); }
+
+// The place of the model's provider in the list; its size if it is not in it.
+std::size_t provider_rank(const ModelRef& model, const std::vector<std::string>& providers) {
+  const auto found = std::ranges::find(providers, model.provider.value_or(""));
+  return static_cast<std::size_t>(found - providers.begin());
+}
+
+bool has_all(const ModelRef& model, const ModelTraits& traits) {
+  const bool right_provider =
+      traits.providers.empty() || provider_rank(model, traits.providers) < traits.providers.size();
+  return right_provider && has_limit(model, "context_tokens", traits.context_tokens) &&
+         has_limit(model, "output_tokens", traits.output_tokens) &&
+         std::ranges::all_of(traits.capabilities, [&](const std::string& name) { return has_capability(model, name); });
+}
+
+// Better models compare less.
+auto rank(const ModelRef& model, const ModelChoice& choice) {
+  std::ptrdiff_t met = std::ranges::count_if(choice.prefer.capabilities,
+                                             [&](const std::string& name) { return has_capability(model, name); });
+  met += has_limit(model, "context_tokens", choice.prefer.context_tokens) ? 1 : 0;
+  met += has_limit(model, "output_tokens", choice.prefer.output_tokens) ? 1 : 0;
+  return std::tuple(-met, provider_rank(model, choice.prefer.providers),
+                    provider_rank(model, choice.require.providers));
+}
+
+std::string described(const ModelTraits& traits) {
+  std::string text;
+  const auto add = [&text](const std::string& words) { text += (text.empty() ? "" : ", ") + words; };
+  for (const std::string& name : traits.capabilities) add(name);
+  if (traits.context_tokens) add("context_tokens " + std::to_string(*traits.context_tokens));
+  if (traits.output_tokens) add("output_tokens " + std::to_string(*traits.output_tokens));
+  for (const std::string& name : traits.providers) add("provider " + name);
+  return text;
+}
+
 }  // namespace
+
+std::optional<bool> ModelRef::capability(std::string_view name) const {
+  if (const std::optional<bool> plain = flag(capabilities, name)) return plain;
+  // {"json": {"native": true}} is the other form of {"json_native": true}.
+  const std::size_t split = name.find('_');
+  if (split == std::string_view::npos || !capabilities.is_object()) return std::nullopt;
+  const auto group = capabilities.find(name.substr(0, split));
+  return group == capabilities.end() ? std::nullopt : flag(*group, name.substr(split + 1));
+}
+
+Result<ModelRef> Catalogue::select(const ModelChoice& choice) const {
+  if (models_.empty()) {
+    return std::unexpected(
+        Error(EngineError{.reason = EngineError::Reason::catalog_not_loaded}, "the catalogue has no models"));
+  }
+  const ModelRef* best = nullptr;
+  for (const ModelRef& model : models_) {
+    if (!has_all(model, choice.require)) continue;
+    if (best == nullptr || rank(model, choice) < rank(*best, choice)) best = &model;
+  }
+  if (best != nullptr) return *best;
+  return std::unexpected(Error(EngineError{.reason = EngineError::Reason::missing_model},
+                               "no model of the catalogue has all of: " + described(choice.require)));
+}
 
 ModelRef::ModelRef() = default;
 ModelRef::ModelRef(std::string model_id) : id(std::move(model_id)) {}

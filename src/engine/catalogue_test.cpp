@@ -36,6 +36,75 @@ Engine engine_for(const std::string& id, Usage usage = {}) {
                  .catalogue = catalogue()});
 }
 
+TEST(Capabilities, AreReadInBothShapes) {
+  const ModelRef plain = model("m", {{"tools", false}, {"json_native", true}});
+  EXPECT_EQ(plain.capability("tools"), false);
+  EXPECT_EQ(plain.capability("json_native"), true);
+  EXPECT_EQ(plain.capability("vision"), std::nullopt);
+  const ModelRef grouped = model("m", {{"tools", {{"enabled", false}}}, {"json", {{"native", true}}}, {"vision", {}}});
+  EXPECT_EQ(grouped.capability("tools"), false);
+  EXPECT_EQ(grouped.capability("json_native"), true);
+  EXPECT_EQ(grouped.capability("vision"), std::nullopt);
+  EXPECT_EQ(ModelRef("m").capability("tools"), std::nullopt);
+}
+
+Result<ChatResult> chat_with_tool(const ModelRef& own, std::shared_ptr<const Catalogue> known) {
+  const Engine engine({.adapter = fake({{fake_text("hi"), fake_finish(FinishReason::stop)}}),
+                       .model = own,
+                       .tools = {Tool{.name = "t"}},
+                       .catalogue = std::move(known)});
+  return chat(engine, {user("hi")});
+}
+
+TEST(Capabilities, OfTheEnginesOwnModelCount) {
+  const Json without_tools = {{"tools", {{"enabled", false}}}};
+  const Json with_tools = {{"tools", {{"enabled", true}}}};
+  const Result<ChatResult> refused = chat_with_tool(model("unlisted", without_tools), nullptr);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_TRUE(refused.error().is<ValidationError>(ValidationError::Reason::unsupported_capability));
+  EXPECT_FALSE(chat_with_tool(model("able", without_tools), catalogue()).has_value());
+  EXPECT_FALSE(chat_with_tool(ModelRef("plain"), catalogue()).has_value());
+  // They count before those of the catalogue.
+  EXPECT_TRUE(chat_with_tool(model("plain", with_tools), catalogue()).has_value());
+}
+
+Catalogue selectable() {
+  ModelRef small = model("small", {{"tools", true}});
+  small.provider = "a";
+  small.limits = {{"context_tokens", 1000}};
+  ModelRef large = model("large", {{"tools", {{"enabled", true}}}, {"vision", true}});
+  large.provider = "b";
+  large.limits = {{"context_tokens", 100000}, {"output_tokens", 500}};
+  ModelRef mute = model("mute", {{"tools", false}});
+  mute.provider = "c";
+  return Catalogue({mute, small, large});
+}
+
+TEST(Select, TakesTheFirstModelThatHasWhatIsRequired) {
+  const Catalogue known = selectable();
+  EXPECT_EQ(known.select({})->id, "mute");
+  EXPECT_EQ(known.select({.require = {.capabilities = {"tools"}}})->id, "small");
+  EXPECT_EQ(known.select({.require = {.context_tokens = 1001}})->id, "large");
+  EXPECT_EQ(known.select({.require = {.providers = {"b", "a"}}})->id, "large");
+}
+
+TEST(Select, PrefersModelsWithMoreOfWhatIsPreferred) {
+  const Catalogue known = selectable();
+  EXPECT_EQ(known.select({.require = {.capabilities = {"tools"}}, .prefer = {.capabilities = {"vision"}}})->id,
+            "large");
+  EXPECT_EQ(known.select({.require = {.capabilities = {"tools"}}, .prefer = {.output_tokens = 100}})->id, "large");
+  EXPECT_EQ(known.select({.prefer = {.providers = {"b", "a"}}})->id, "large");
+  EXPECT_EQ(known.select({.prefer = {.capabilities = {"telepathy"}}})->id, "mute");
+}
+
+TEST(Select, SaysWhatNoModelHas) {
+  const Result<ModelRef> none = selectable().select({.require = {.capabilities = {"vision"}, .providers = {"a"}}});
+  ASSERT_FALSE(none.has_value());
+  EXPECT_TRUE(none.error().is<EngineError>(EngineError::Reason::missing_model));
+  EXPECT_EQ(none.error().message(), "no model of the catalogue has all of: vision, provider a");
+  EXPECT_TRUE(Catalogue().select({}).error().is<EngineError>(EngineError::Reason::catalog_not_loaded));
+}
+
 const Message kPicture = user(std::vector<Part>{ImagePart{.image = {.source = ImageUrl{"https://x/y.png"}}}});
 
 std::vector<std::string> lacking(const Result<ChatResult>& result) {

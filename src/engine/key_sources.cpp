@@ -104,7 +104,11 @@ Result<ApiKey> find_key(const KeySources& sources, const ApiKey& of_call) {
   std::vector<std::string> names = sources.environment;
   if (names.empty()) names.push_back(upper_case(sources.provider) + "_API_KEY");
   std::string tried;
+  Json places = Json::array({{{"source", "call_option"}, {"name", "api_key"}},
+                             {{"source", "key_store"}, {"name", sources.provider}},
+                             {{"source", "adapter_option"}, {"name", "api_key"}}});
   for (const std::string& name : names) {
+    places.push_back({{"source", "environment"}, {"name", name}});
     const char* value = std::getenv(name.c_str());
     if (value != nullptr && *value != '\0') return ApiKey(value);
     tried += (tried.empty() ? "" : ", ") + name;
@@ -114,6 +118,7 @@ Result<ApiKey> find_key(const KeySources& sources, const ApiKey& of_call) {
     std::ostringstream text;
     text << file.rdbuf();
     for (const std::string& name : names) {
+      places.push_back({{"source", "env_file"}, {"name", name}, {"path", *sources.env_file}});
       if (auto value = env_file_value(text.str(), name); value && !value->empty()) return ApiKey(*std::move(value));
     }
     tried += " (also in " + *sources.env_file + ")";
@@ -122,7 +127,8 @@ Result<ApiKey> find_key(const KeySources& sources, const ApiKey& of_call) {
   return std::unexpected(Error(EngineError{.reason = EngineError::Reason::missing_key, .provider = sources.provider},
                                "no key for " + sources.provider +
                                    ": neither the call nor allm::set_key nor the adapter's options have one, " +
-                                   "and the environment does not set " + tried + "; set one of them"));
+                                   "and the environment does not set " + tried + "; set one of them",
+                               {{"tried", std::move(places)}}));
 }
 
 }  // namespace allm

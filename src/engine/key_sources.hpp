@@ -24,7 +24,8 @@ struct KeySources {
 };
 
 // The key, or an empty one if none was found and none is needed. An empty text counts as missing. Fails with
-// EngineError `missing_key`, which says where it was looked for. Any thread.
+// EngineError `missing_key`, which says where it was looked for: metadata `tried` is a list of {source, name, path?},
+// where source is call_option, key_store, adapter_option, environment or env_file. No value is ever in it. Any thread.
 Result<ApiKey> find_key(const KeySources& sources, const ApiKey& of_call);
 
 // The value of a name in the text of an .env file: NAME=value lines, # comments, `export`, single and double quotes.

@@ -59,6 +59,10 @@ TEST(KeySources, ThatAreEmptyDoNotCount) {
   EXPECT_EQ(key.error().message(),
             "no key for key-test: neither the call nor allm::set_key nor the adapter's options have one, and the "
             "environment does not set KEY_TEST_API_KEY (also in /nowhere/.env); set one of them");
+  EXPECT_EQ(key.error().metadata(), *parse_json(R"({"tried": [
+    {"source": "call_option", "name": "api_key"}, {"source": "key_store", "name": "key-test"},
+    {"source": "adapter_option", "name": "api_key"}, {"source": "environment", "name": "KEY_TEST_API_KEY"},
+    {"source": "env_file", "name": "KEY_TEST_API_KEY", "path": "/nowhere/.env"}]})"));
   forget_key(kProvider);
 }
 

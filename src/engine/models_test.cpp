@@ -100,6 +100,19 @@ TEST(BuiltInModels, AreFoundByNameSnapshotAndAlias) {
   EXPECT_EQ(catalogue.find(model("openai", "gpt-4.1-mini-fine-tuned")), nullptr);
 }
 
+TEST(BuiltInModels, AreSelectedByWhatIsNeeded) {
+  // [models-select]
+  const allm::Result<allm::ModelRef> model = allm::builtin_catalogue()->select({
+      .require = {.capabilities = {"tools", "vision"}, .context_tokens = 500'000},
+      .prefer = {.capabilities = {"json_native"}, .providers = {"openai", "gemini"}},
+  });
+  // [/models-select]
+  ASSERT_TRUE(model.has_value()) << model.error().message();
+  EXPECT_EQ(model->provider, "openai");
+  EXPECT_EQ(model->capability("json_native"), true);
+  EXPECT_GE(model->limits.at("context_tokens").get<int>(), 500'000);
+}
+
 TEST(BuiltInModels, CanBeOverriddenForAnEngine) {
   const std::shared_ptr<Adapter> adapter = fake({});
   // [models-override]
