@@ -37,4 +37,14 @@ std::string repair_utf8(std::string_view text) {
   return repaired;
 }
 
+std::size_t incomplete_utf8_tail(std::string_view text) {
+  constexpr std::size_t kLongest = 3;
+  for (std::size_t size = 1; size <= std::min(kLongest, text.size()); ++size) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - size]);
+    const bool continues = byte >= 0x80 && byte <= 0xBF;
+    if (!continues) return announced_length(byte) > size ? size : 0;
+  }
+  return 0;
+}
+
 }  // namespace allm

@@ -1,6 +1,7 @@
 // Text that has to be shown whatever it is.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -8,5 +9,8 @@ namespace allm {
 
 // The text with every byte that is not part of valid UTF-8 replaced by U+FFFD.
 std::string repair_utf8(std::string_view text);
+
+// Bytes at the end of a text that may be the beginning of a character: 0 to 3.
+std::size_t incomplete_utf8_tail(std::string_view text);
 
 }  // namespace allm

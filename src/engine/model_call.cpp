@@ -8,6 +8,7 @@
 
 #include "engine/costs.hpp"
 #include "engine/engine_impl.hpp"
+#include "engine/repaired_source.hpp"
 #include "engine/saturating_sum.hpp"
 
 namespace allm {
@@ -69,7 +70,7 @@ void ModelCall::open() {
   } else if (!*opened) {
     failure_ = retry_or_fail(malformed("the adapter opened no stream"));
   } else {
-    source_ = std::move(*opened);
+    source_ = std::make_unique<RepairedSource>(std::move(*opened));
   }
 }
 
