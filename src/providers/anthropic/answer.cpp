@@ -6,6 +6,7 @@
 
 #include "providers/anthropic/kept_blocks.hpp"
 #include "providers/anthropic/usage.hpp"
+#include "providers/call_ids.hpp"
 #include "providers/provider_json.hpp"
 
 namespace allm {
@@ -78,6 +79,11 @@ std::string_view AnthropicAnswer::start_block(std::int64_t index, const Json& bl
   if (type == "tool_use") {
     added.call.id = text_member(block, "id");
     if (added.call.id.empty()) added.call.id = "toolu_" + std::to_string(blocks_.size());
+    added.call.id = unique_call_id(std::move(added.call.id), [this](const std::string& id) {
+      return std::any_of(blocks_.begin(), blocks_.end() - 1, [&id](const Block& other) { return other.call.id == id; });
+    });
+    // What is sent back has to have the id that the result names.
+    added.start["id"] = added.call.id;
     added.call.name = text_member(block, "name");
     added.kind = !answer_tool_.empty() && added.call.name == answer_tool_ ? Kind::answer : Kind::call;
     if (added.kind == Kind::answer) return {};

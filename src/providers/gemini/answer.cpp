@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "providers/call_ids.hpp"
 #include "providers/failures.hpp"
 #include "providers/gemini/kept_parts.hpp"
 #include "providers/gemini/usage.hpp"
@@ -114,8 +115,11 @@ void GeminiAnswer::take_call(const Json& part, const Json& function, std::vector
   const Json* arguments = find_member(function, "args");
   std::string id(text_member(function, "id"));
   if (id.empty()) id = call_id_prefix_ + std::to_string(calls.size());
-  const bool is_known = std::ranges::find(calls, id, &ToolCall::id) != calls.end();
-  if (is_known) id += "-" + std::to_string(calls.size());
+  const auto is_taken = [&calls](const std::string& taken) {
+    return std::ranges::find(calls, taken, &ToolCall::id) != calls.end();
+  };
+  const bool is_known = is_taken(id);
+  id = unique_call_id(std::move(id), is_taken);
 
   ToolCall call{.id = std::move(id), .name = std::string(text_member(function, "name"))};
   if (arguments != nullptr && arguments->is_object()) call.arguments = *arguments;

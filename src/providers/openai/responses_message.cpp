@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "providers/call_ids.hpp"
 #include "providers/openai/request.hpp"
 #include "providers/openai/responses_state.hpp"
 #include "providers/openai/usage.hpp"
@@ -54,12 +55,19 @@ ResponsesMessage::Call& ResponsesMessage::call_of(const Json& item, std::vector<
   const std::string_view item_id = text_member(item, "id");
   const std::string_view call_id = text_member(item, "call_id");
   const auto known = std::ranges::find_if(calls_, [&](const Call& call) {
-    return (!item_id.empty() && call.item_id == item_id) || (!call_id.empty() && call.id == call_id);
+    if (call.settled) return false;
+    // Two items are two calls, even if the server gives them one call id.
+    if (!item_id.empty() && !call.item_id.empty()) return call.item_id == item_id;
+    return !call_id.empty() && call.wire_id == call_id;
   });
   if (known != calls_.end()) return *known;
   std::string id(call_id);
   if (id.empty()) id = "call_" + short_hash(id_seed_ + '/' + std::to_string(calls_.size()), 24);
-  Call& call = calls_.emplace_back(Call{.item_id = std::string(item_id), .id = std::move(id)});
+  id = unique_call_id(std::move(id), [this](const std::string& taken) {
+    return std::ranges::find(calls_, taken, &Call::id) != calls_.end();
+  });
+  Call& call =
+      calls_.emplace_back(Call{.item_id = std::string(item_id), .wire_id = std::string(call_id), .id = std::move(id)});
   call.name = text_member(item, "name");
   events.emplace_back(ToolCallStarted{.id = call.id, .name = call.name});
   return call;
@@ -181,7 +189,10 @@ MessageCompleted ResponsesMessage::complete(const Json& response, std::vector<Ev
   settle_reasoning(output, completed, events);
   settle_text(output, events);
   for (const Json& item : output) {
-    if (is_call(item)) set_arguments(call_of(item, events), item, events);
+    if (!is_call(item)) continue;
+    Call& call = call_of(item, events);
+    set_arguments(call, item, events);
+    call.settled = true;
   }
   set_finish(response, completed);
   for (Call& call : calls_) {
@@ -197,6 +208,9 @@ MessageCompleted ResponsesMessage::complete(const Json& response, std::vector<Ev
     }
   } else {
     completed.metadata["refusal"] = refusal_;
+  }
+  if (const Json* details = find_member(response, "incomplete_details"); details != nullptr && !details->is_null()) {
+    completed.metadata["incomplete_details"] = *details;
   }
   if (const Json* usage = find_member(response, "usage")) completed.usage = responses_usage(*usage);
   if (!id_.empty()) completed.id = std::move(id_);

@@ -40,10 +40,12 @@ class ResponsesMessage {
  private:
   struct Call {
     std::string item_id = {};
-    std::string id = {};
+    std::string wire_id = {};  // as the server sent it
+    std::string id = {};       // as it is shown
     std::string name = {};
     std::string arguments = {};
     std::size_t shown = 0;  // bytes of the arguments that events told of
+    bool settled = false;   // its item in the whole answer was seen
   };
 
   Call& call_of(const Json& item, std::vector<Event>& events);

@@ -187,6 +187,7 @@ TEST(ResponsesDecoder, ReasoningThatNothingFollowsIsNotKept) {
   const Response response = folded(events);
   EXPECT_EQ(response.finish_reason, FinishReason::length);
   EXPECT_EQ(response.raw_finish_reason, "max_output_tokens");
+  EXPECT_EQ(response.metadata["incomplete_details"], Json({{"reason", "max_output_tokens"}}));
   EXPECT_EQ(response.usage.reasoning_tokens, 12);
   EXPECT_EQ(response.message->metadata, Json::object());
 }

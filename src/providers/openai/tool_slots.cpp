@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "providers/call_ids.hpp"
 #include "providers/openai/request.hpp"
 #include "providers/provider_json.hpp"
 
@@ -63,8 +64,12 @@ ToolSlots::Slot* ToolSlots::find(const CallFragment& fragment) {
     return begins_anew ? nullptr : slot;
   }
   if (!fragment.id.empty()) {
-    const auto found = std::ranges::find(slots_, fragment.id, &Slot::wire_id);
-    return found == slots_.end() ? nullptr : &*found;
+    const auto found =
+        std::find_if(slots_.rbegin(), slots_.rend(), [&](const Slot& slot) { return slot.wire_id == fragment.id; });
+    if (found == slots_.rend()) return nullptr;
+    // Without an index, a call that is complete and gets a name once more is over: this is another one of its id.
+    const bool begins_anew = !fragment.name.empty() && found->scan.is_whole();
+    return begins_anew ? nullptr : &*found;
   }
   return fragment.name.empty() && !slots_.empty() ? &slots_.back() : nullptr;
 }
@@ -98,12 +103,13 @@ bool ToolSlots::extend(std::int64_t index, std::string_view arguments, std::vect
 
 std::string ToolSlots::unique_id(std::string_view wire_id) const {
   std::string id(wire_id);
-  for (std::size_t attempt = 0; id.empty() || std::ranges::find(slots_, id, &Slot::id) != slots_.end(); ++attempt) {
-    const std::string source =
-        id_seed_ + '/' + std::to_string(slots_.size()) + '/' + std::to_string(attempt) + '/' + std::string(wire_id);
+  if (id.empty()) {
+    const std::string source = id_seed_ + '/' + std::to_string(slots_.size()) + "/0/";
     id = short_ids_ ? short_hash(source, 9) : "call_" + short_hash(source, 24);
   }
-  return id;
+  return unique_call_id(std::move(id), [this](const std::string& taken) {
+    return std::ranges::find(slots_, taken, &Slot::id) != slots_.end();
+  });
 }
 
 void ToolSlots::show(Slot& slot, std::vector<Event>& events) const {
