@@ -48,6 +48,10 @@ void SseDecoder::check_size(std::vector<Event>& events) {
 
 void SseDecoder::take(const SseEvent& event, std::vector<Event>& events) {
   ++event_index_;
+  take_event(event, events);
+}
+
+void SseDecoder::take_event(const SseEvent& event, std::vector<Event>& events) {
   if (event.data.empty() || event.data == "[DONE]") return;
   if (!include_raw_chunks_ && take_common(event.data, events)) return;
   const std::optional<Json> chunk = parse_provider_json(event.data);
@@ -68,7 +72,7 @@ void SseDecoder::fail(Error error, std::vector<Event>& events) {
 }
 
 void SseDecoder::fail_malformed(std::string_view problem, std::string_view payload, std::vector<Event>& events) {
-  fail(malformed_event(provider_, std::string(provider_) + "'s stream is broken: " + std::string(problem), payload,
+  fail(malformed_event(provider_, provider_ + "'s stream is broken: " + std::string(problem), payload,
                        event_index_ < 0 ? std::nullopt : std::optional(event_index_)),
        events);
 }

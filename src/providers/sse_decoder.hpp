@@ -15,19 +15,21 @@ namespace allm {
 
 class SseDecoder : public BodyDecoder {
  public:
-  void feed(std::string_view bytes, std::vector<Event>& events) final;
-  void finish(std::vector<Event>& events) final;
-  bool done() const final { return done_; }
-  void set_limits(const DecoderLimits& limits) final;
+  void feed(std::string_view bytes, std::vector<Event>& events) override;
+  void finish(std::vector<Event>& events) override;
+  bool done() const override { return done_; }
+  void set_limits(const DecoderLimits& limits) override;
 
  protected:
-  // `provider` must outlive the decoder.
   SseDecoder(std::string_view provider, bool include_raw_chunks);
+
+  // One event of the stream. By default: end marks are skipped, common events go to take_common, others to take_chunk.
+  virtual void take_event(const SseEvent& event, std::vector<Event>& events);
 
   // Takes the common events without making values of them. False, and nothing done, for every other one. At least
   // kSsePadding readable bytes follow the data.
-  virtual bool take_common(std::string_view data, std::vector<Event>& events) = 0;
-  virtual void take_chunk(std::string_view name, const Json& chunk, std::vector<Event>& events) = 0;
+  virtual bool take_common(std::string_view /*data*/, std::vector<Event>& /*events*/) { return false; }
+  virtual void take_chunk(std::string_view /*name*/, const Json& /*chunk*/, std::vector<Event>& /*events*/) {}
   // The body is over without a terminal event. `stray` is what was no event, within limits. Gives the terminal event.
   virtual void end(std::string_view stray, std::vector<Event>& events) = 0;
   // Called before an error is given.
@@ -39,12 +41,15 @@ class SseDecoder : public BodyDecoder {
   void fail_malformed(std::string_view problem, std::string_view payload, std::vector<Event>& events);
   std::string_view provider() const { return provider_; }
   bool include_raw_chunks() const { return include_raw_chunks_; }
+  // What was no event so far, within limits.
+  std::string_view stray() const { return parser_.stray(); }
+  bool has_events() const { return event_index_ >= 0; }
 
  private:
   void take(const SseEvent& event, std::vector<Event>& events);
   void check_size(std::vector<Event>& events);
 
-  std::string_view provider_;
+  std::string provider_;
   bool include_raw_chunks_;
   bool done_ = false;
   std::size_t max_body_bytes_ = DecoderLimits().max_body_bytes;

@@ -6,6 +6,11 @@
 #include "providers/provider_json.hpp"
 
 namespace allm {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+}  // namespace
 
 WholeDecoder::WholeDecoder(std::string_view provider, bool include_raw_chunks)
     : provider_(provider), include_raw_chunks_(include_raw_chunks) {}
@@ -21,7 +26,9 @@ void WholeDecoder::feed(std::string_view bytes, std::vector<Event>& events) {
 
 void WholeDecoder::finish(std::vector<Event>& events) {
   if (done_) return;
-  const std::optional<Json> document = parse_provider_json(body_);
+  std::string_view text = body_;
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  const std::optional<Json> document = parse_provider_json(text);
   if (!document || !document->is_structured()) return fail("is no JSON object", body_, events);
   done_ = true;
   take_document(*document, events);
@@ -29,8 +36,8 @@ void WholeDecoder::finish(std::vector<Event>& events) {
 
 void WholeDecoder::fail(std::string_view problem, std::string_view payload, std::vector<Event>& events) {
   done_ = true;
-  events.emplace_back(ErrorEvent{
-      malformed_response(provider_, std::string(provider_) + "'s response " + std::string(problem), payload)});
+  events.emplace_back(
+      ErrorEvent{malformed_response(provider_, provider_ + "'s response " + std::string(problem), payload)});
 }
 
 }  // namespace allm

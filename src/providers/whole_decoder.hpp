@@ -18,7 +18,6 @@ class WholeDecoder : public BodyDecoder {
   void set_limits(const DecoderLimits& limits) final { max_body_bytes_ = limits.max_body_bytes; }
 
  protected:
-  // `provider` must outlive the decoder.
   WholeDecoder(std::string_view provider, bool include_raw_chunks);
 
   // The events of the document, an object or an array, up to the terminal one.
@@ -30,7 +29,7 @@ class WholeDecoder : public BodyDecoder {
  private:
   void fail(std::string_view problem, std::string_view payload, std::vector<Event>& events);
 
-  std::string_view provider_;
+  std::string provider_;
   bool include_raw_chunks_;
   bool done_ = false;
   std::size_t max_body_bytes_ = DecoderLimits().max_body_bytes;

@@ -43,12 +43,12 @@ class ChatDecoder final : public StreamDecoder {
     }
     begin_chunk(body, events);
     add(body, {}, events);
-    if (!done()) end(true, events);
+    if (!SseDecoder::done()) end_message(true, events);
   }
 
   bool is_whole() const override { return message_.has_finish(); }
 
-  void end(bool marked, std::vector<Event>& events) override {
+  void end_message(bool marked, std::vector<Event>& events) override {
     if (!marked && !message_.has_finish()) return fail(truncated_stream(context().provider), events);
     std::optional<MessageCompleted> completed = message_.complete(events);
     if (!completed) {

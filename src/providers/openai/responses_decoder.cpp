@@ -58,7 +58,7 @@ class ResponsesDecoder final : public StreamDecoder {
       whole_ = true;
       return complete(message_.complete(*response, events), events);
     }
-    if (!take_event(type, *chunk, events)) fail_malformed("the answer has more items than can be", {}, events);
+    if (!take_typed(type, *chunk, events)) fail_malformed("the answer has more items than can be", {}, events);
   }
 
   void take_whole(const Json& body, std::vector<Event>& events) override {
@@ -74,7 +74,7 @@ class ResponsesDecoder final : public StreamDecoder {
 
   bool is_whole() const override { return whole_; }
 
-  void end(bool, std::vector<Event>& events) override { fail(truncated_stream(context().provider), events); }
+  void end_message(bool, std::vector<Event>& events) override { fail(truncated_stream(context().provider), events); }
 
   static FailureReport flat_report(const Json& chunk) {
     FailureReport report = read_failure(chunk);
@@ -106,7 +106,7 @@ class ResponsesDecoder final : public StreamDecoder {
   }
 
   // False if there is too much of everything. Types that are not known are none of our business.
-  bool take_event(std::string_view type, const Json& chunk, std::vector<Event>& events) {
+  bool take_typed(std::string_view type, const Json& chunk, std::vector<Event>& events) {
     if (take_delta(delta_kind(type), text_member(chunk, "item_id"), text_member(chunk, "delta"), events)) return true;
     if (std::ranges::find(kHeads, type) != kHeads.end()) {
       if (const Json* response = find_member(chunk, "response")) message_.add_head(*response);

@@ -10,7 +10,6 @@ namespace allm::openai_wire {
 namespace {
 
 constexpr std::string_view kBlank = " \t\r\n";
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::string_view trimmed_front(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of(kBlank), text.size()));
@@ -45,18 +44,22 @@ std::string id_seed_of(const AdapterCall& call) {
   return call.request_id + '/' + std::to_string(call.request.messages.size());
 }
 
+StreamDecoder::StreamDecoder(DecoderContext context)
+    : SseDecoder(context.provider, context.raw_chunks), context_(std::move(context)), whole_(*this) {}
+
+StreamDecoder::Whole::Whole(StreamDecoder& owner)
+    : WholeDecoder(owner.context_.provider, owner.context_.raw_chunks), owner_(owner) {}
+
+void StreamDecoder::Whole::take_document(const Json& document, std::vector<Event>& events) {
+  owner_.take_document(document, events);
+}
+
 void StreamDecoder::set_limits(const DecoderLimits& limits) {
-  max_body_bytes_ = limits.max_body_bytes;
-  parser_.set_max_event_bytes(limits.max_event_bytes);
+  SseDecoder::set_limits(limits);
+  whole_.set_limits(limits);
 }
 
 void StreamDecoder::feed(std::string_view bytes, std::vector<Event>& events) {
-  if (done_) return;
-  received_ += bytes.size();
-  // What a message gathers is kept until its end, so this bounds memory.
-  if (received_ > max_body_bytes_) {
-    return fail_malformed("the response cannot be read: " + too_large_body(max_body_bytes_), {}, events);
-  }
   if (form_ == Form::unknown) {
     // Servers send blank lines to keep the connection alive before they answer.
     bytes = trimmed_front(bytes);
@@ -65,58 +68,43 @@ void StreamDecoder::feed(std::string_view bytes, std::vector<Event>& events) {
     form_ = context_.whole_body || is_json ? Form::whole : Form::stream;
   }
   if (form_ == Form::whole) {
-    body_ += bytes;
+    whole_.feed(bytes, events);
   } else {
-    take_stream(bytes, events);
+    SseDecoder::feed(bytes, events);
   }
 }
 
-void StreamDecoder::take_stream(std::string_view bytes, std::vector<Event>& events) {
-  parser_.feed(bytes);
-  while (!done_) {
-    const std::optional<SseEvent> event = parser_.next();
-    if (!event) break;
-    dispatch(*event, events);
+void StreamDecoder::finish(std::vector<Event>& events) {
+  const bool is_whole_body = form_ == Form::whole || (form_ == Form::unknown && context_.whole_body);
+  if (is_whole_body) {
+    whole_.finish(events);
+  } else {
+    SseDecoder::finish(events);
   }
-  if (!done_ && parser_.too_large()) fail_malformed(too_large_event(parser_.limits().max_event_bytes), {}, events);
 }
 
-void StreamDecoder::dispatch(const SseEvent& event, std::vector<Event>& events) {
-  ++event_count_;
+void StreamDecoder::take_event(const SseEvent& event, std::vector<Event>& events) {
   const std::string_view data = trimmed_front(event.data);
   if (data.empty()) return;
   if (data.starts_with("[DONE]")) return end_stream(true, events);
   take(event, events);
 }
 
-void StreamDecoder::finish(std::vector<Event>& events) {
-  if (done_) return;
-  if (form_ == Form::whole || (form_ == Form::unknown && context_.whole_body)) return finish_whole(events);
-  while (!done_) {
-    const std::optional<SseEvent> event = parser_.finish();
-    if (!event) break;
-    dispatch(*event, events);
-  }
-  if (!done_ && parser_.too_large()) fail_malformed(too_large_event(parser_.limits().max_event_bytes), {}, events);
-  if (!done_) end_stream(false, events);
-}
-
 void StreamDecoder::end_stream(bool marked, std::vector<Event>& events) {
   if (!is_whole()) {
     if (std::optional<Error> error = stray_error()) return fail(*std::move(error), events);
-    if (event_count_ == 0 && !parser_.stray().empty()) {
-      return fail(
-          malformed_response(context_.provider, context_.provider + " answered with something that is no event stream",
-                             parser_.stray()),
-          events);
+    if (!has_events() && !stray().empty()) {
+      return fail(malformed_response(context_.provider,
+                                     context_.provider + " answered with something that is no event stream", stray()),
+                  events);
     }
     if (!started_) return fail(truncated_stream(context_.provider), events);
   }
-  end(marked, events);
+  end_message(marked, events);
 }
 
 std::optional<Error> StreamDecoder::stray_error() const {
-  std::string_view rest = parser_.stray();
+  std::string_view rest = stray();
   if (std::optional<Error> error = error_in(rest, context_.provider)) return error;
   while (!rest.empty()) {
     const std::size_t line_end = std::min(rest.find('\n'), rest.size());
@@ -126,18 +114,17 @@ std::optional<Error> StreamDecoder::stray_error() const {
   return std::nullopt;
 }
 
-void StreamDecoder::finish_whole(std::vector<Event>& events) {
-  std::string_view text = body_;
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  const std::optional<Json> body = parse_provider_json(text);
-  const std::string problem = context_.provider + "'s answer is no JSON object";
-  if (!body) return fail(malformed_response(context_.provider, problem, text), events);
-  if (is_error(*body) || !body->is_object()) {
-    const FailureReport report = read_failure(*body);
+void StreamDecoder::take_document(const Json& document, std::vector<Event>& events) {
+  if (is_error(document) || !document.is_object()) {
+    const FailureReport report = read_failure(document);
     if (!report.empty()) return fail(inband_failure(context_.provider, report), events);
   }
-  if (!body->is_object()) return fail(malformed_response(context_.provider, problem, text), events);
-  take_whole(*body, events);
+  if (!document.is_object()) {
+    return fail(malformed_response(context_.provider, context_.provider + "'s response is no JSON object",
+                                   write_json(document).value_or("")),
+                events);
+  }
+  take_whole(document, events);
 }
 
 std::optional<Json> StreamDecoder::read_chunk(std::string_view data, std::vector<Event>& events) {
@@ -172,19 +159,9 @@ void StreamDecoder::start(std::vector<Event>& events) {
   events.emplace_back(MessageStarted{assistant("")});
 }
 
-void StreamDecoder::fail(Error error, std::vector<Event>& events) {
-  done_ = true;
-  events.emplace_back(ErrorEvent{std::move(error)});
-}
-
-void StreamDecoder::fail_malformed(std::string_view problem, std::string_view payload, std::vector<Event>& events) {
-  fail(malformed_event(context_.provider, problem, payload, event_count_ > 0 ? event_count_ - 1 : 0), events);
-}
-
 void StreamDecoder::complete(MessageCompleted completed, std::vector<Event>& events) {
-  done_ = true;
   if (context_.request_id) completed.metadata["provider_request_id"] = *context_.request_id;
-  events.emplace_back(std::move(completed));
+  SseDecoder::complete(std::move(completed), events);
 }
 
 }  // namespace allm::openai_wire

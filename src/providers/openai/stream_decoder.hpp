@@ -2,7 +2,6 @@
 // it that there is one terminal event.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,10 +10,11 @@
 
 #include "allm/adapter.hpp"
 
-#include "http/sse_parser.hpp"
 #include "providers/codec.hpp"
 #include "providers/failures.hpp"
 #include "providers/openai/openai.hpp"
+#include "providers/sse_decoder.hpp"
+#include "providers/whole_decoder.hpp"
 
 namespace allm::openai_wire {
 
@@ -31,23 +31,24 @@ struct DecoderContext {
 DecoderContext context_of(const HttpResponseHead& head, const OpenAiCodecOptions& options);
 std::string id_seed_of(const AdapterCall& call);
 
-// One thread at a time, as any decoder.
-class StreamDecoder : public BodyDecoder {
+// One thread at a time, as any decoder. A stream is taken apart by SseDecoder, a whole body by WholeDecoder; which of
+// the two a body is, is told by the content type or, because servers get that wrong, by its first byte.
+class StreamDecoder : public SseDecoder {
  public:
   void feed(std::string_view bytes, std::vector<Event>& events) final;
   void finish(std::vector<Event>& events) final;
-  bool done() const final { return done_; }
+  bool done() const final { return SseDecoder::done() || whole_.done(); }
   void set_limits(const DecoderLimits& limits) final;
 
  protected:
-  explicit StreamDecoder(DecoderContext context) : context_(std::move(context)) {}
+  explicit StreamDecoder(DecoderContext context);
 
   // One event of the stream, with data.
   virtual void take(const SseEvent& event, std::vector<Event>& events) = 0;
   // A body that is one JSON object, and no error.
   virtual void take_whole(const Json& body, std::vector<Event>& events) = 0;
   // Nothing more comes. `marked`: because the stream said so.
-  virtual void end(bool marked, std::vector<Event>& events) = 0;
+  virtual void end_message(bool marked, std::vector<Event>& events) = 0;
   // Whether the message is whole as far as the protocol says.
   virtual bool is_whole() const = 0;
 
@@ -55,8 +56,6 @@ class StreamDecoder : public BodyDecoder {
   bool started() const { return started_; }
   // MessageStarted, the first time.
   void start(std::vector<Event>& events);
-  void fail(Error error, std::vector<Event>& events);
-  void fail_malformed(std::string_view problem, std::string_view payload, std::vector<Event>& events);
   void complete(MessageCompleted completed, std::vector<Event>& events);
   // The chunk's value; nothing, and the end of the stream, if it is no JSON object or holds an error.
   std::optional<Json> read_chunk(std::string_view data, std::vector<Event>& events);
@@ -67,22 +66,27 @@ class StreamDecoder : public BodyDecoder {
  private:
   enum class Form : std::uint8_t { unknown, stream, whole };
 
-  void take_stream(std::string_view bytes, std::vector<Event>& events);
-  void dispatch(const SseEvent& event, std::vector<Event>& events);
+  // The decoder of a whole body, which gives its document to the decoder that it is a part of.
+  class Whole final : public WholeDecoder {
+   public:
+    explicit Whole(StreamDecoder& owner);
+
+   private:
+    void take_document(const Json& document, std::vector<Event>& events) override;
+    StreamDecoder& owner_;
+  };
+
+  void take_event(const SseEvent& event, std::vector<Event>& events) final;
+  void end(std::string_view /*stray*/, std::vector<Event>& events) final { end_stream(false, events); }
   void end_stream(bool marked, std::vector<Event>& events);
-  void finish_whole(std::vector<Event>& events);
+  void take_document(const Json& document, std::vector<Event>& events);
   // The error in what came between the events, if there is one.
   std::optional<Error> stray_error() const;
 
   DecoderContext context_;
-  SseParser parser_;
-  std::string body_;  // of a whole body
+  Whole whole_;
   Form form_ = Form::unknown;
-  std::size_t max_body_bytes_ = DecoderLimits().max_body_bytes;
-  std::size_t received_ = 0;
-  std::int64_t event_count_ = 0;
   bool started_ = false;
-  bool done_ = false;
 };
 
 }  // namespace allm::openai_wire
