@@ -2,12 +2,15 @@
 //
 // An executor sits between the loop and the handlers: for permissions, caches, audits, or to run
 // handlers on another machine. The loop has checked the arguments before it is called and keeps the
-// deadline whatever it does.
+// deadline whatever it does. This one decorates the default executor, which has the handlers by the names of
+// their tools: the tools themselves are pure data. At the end, a test calls the executor without a model.
 #include <iostream>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "allm/allm.hpp"
@@ -21,36 +24,57 @@ int fail(const std::string& why) {
   return 1;
 }
 
-// Runs what is harmless, refuses the rest, and keeps a list of both.
-class GuardedExecutor : public allm::ToolExecutor {
+// Runs what is harmless, refuses the rest, and writes down what came out of each call. Handlers that throw need no
+// special case: the default executor answers for them, so that every call has an outcome.
+class AuditingExecutor : public allm::ToolExecutor {
  public:
+  explicit AuditingExecutor(allm::Handlers handlers) : handlers_(std::move(handlers)) {}
+
   void execute(const allm::Tool& tool, const allm::Json& arguments, const allm::ToolContext& context,
                allm::ToolCompletion done) override {
-    const bool allowed = !tool.metadata.value("dangerous", false) || context.context().value("admin", false);
-    note((allowed ? "ran " : "refused ") + tool.name);
-    if (allowed) {
-      handlers_.execute(tool, arguments, context, std::move(done));
-    } else {
+    if (tool.metadata.value("dangerous", false) && !context.context().value("admin", false)) {
+      log_->add("refused " + tool.name);
       done(allm::failure("this user may not call " + tool.name));
+      return;
     }
+    // Owns what it uses: a handler that is past its deadline answers after the run, and perhaps after this executor.
+    const auto audited = [log = log_, name = tool.name, done](allm::ToolOutcome outcome) {
+      log->add((std::holds_alternative<allm::ToolFailure>(outcome) ? "failed " : "ran ") + name);
+      return done(std::move(outcome));
+    };
+    handlers_.execute(tool, arguments, context, allm::ToolCompletion(audited));
   }
 
-  std::vector<std::string> audit() const {
-    const std::lock_guard lock(mutex_);
-    return audit_;
-  }
+  std::vector<std::string> audit() const { return log_->lines(); }
 
  private:
   // Calls come from worker threads, several at once.
-  void note(std::string line) {
-    const std::lock_guard lock(mutex_);
-    audit_.push_back(std::move(line));
-  }
+  class Log {
+   public:
+    void add(std::string line) {
+      const std::lock_guard lock(mutex_);
+      lines_.push_back(std::move(line));
+    }
+    std::vector<std::string> lines() const {
+      const std::lock_guard lock(mutex_);
+      return lines_;
+    }
+
+   private:
+    mutable std::mutex mutex_;
+    std::vector<std::string> lines_;
+  };
 
   allm::DefaultToolExecutor handlers_;
-  mutable std::mutex mutex_;
-  std::vector<std::string> audit_;
+  const std::shared_ptr<Log> log_ = std::make_shared<Log>();
 };
+
+allm::Handlers handlers() {
+  return {
+      {"disk_usage", [](const allm::Json&) { return allm::ok("80 %"); }},
+      {"wipe_disk", [](const allm::Json&) -> allm::ToolOutcome { throw std::runtime_error("the disk is busy"); }},
+  };
+}
 
 allm::FakeScript script() {
   return {
@@ -60,15 +84,24 @@ allm::FakeScript script() {
   };
 }
 
+// What a unit test does: one call, with a context of its own, no model and no run.
+bool failure_is_audited(const allm::Tool& wipe) {
+  AuditingExecutor executor(handlers());
+  const auto context = allm::ToolContext::for_testing({.tool = wipe.name, .context = {{"admin", true}}});
+  const allm::ToolOutcome outcome = allm::execute_and_wait(executor, wipe, allm::Json::object(), context);
+  const auto* failure = std::get_if<allm::ToolFailure>(&outcome);
+  if (failure == nullptr || failure->reported()) return false;
+  const allm::Error& error = std::get<allm::Error>(failure->reason);
+  std::cout << "test:      " << error.message() << '\n';
+  return error.cause() != nullptr && executor.audit() == std::vector<std::string>{"failed wipe_disk"};
+}
+
 }  // namespace
 
 int main() {
-  const allm::Tool usage =
-      allm::tool({.name = "disk_usage", .handler = [](const allm::Json&) { return allm::ok("80 %"); }});
-  const allm::Tool wipe = allm::tool({.name = "wipe_disk",
-                                      .handler = [](const allm::Json&) { return allm::ok("wiped"); },
-                                      .metadata = {{"dangerous", true}}});
-  const auto executor = std::make_shared<GuardedExecutor>();
+  const allm::Tool usage = {.name = "disk_usage"};
+  const allm::Tool wipe = {.name = "wipe_disk", .metadata = {{"dangerous", true}}};
+  const auto executor = std::make_shared<AuditingExecutor>(handlers());
   const allm::Engine engine({.adapter = allm::fake(script()), .tools = {usage, wipe}, .tool_executor = executor});
 
   const auto result = allm::chat(engine, {allm::user("Make room.")}, {.context = allm::Json{{"admin", false}}});
@@ -78,10 +111,11 @@ int main() {
   std::cout << "assistant: " << result->text() << '\n';
 
   if (executor->audit() != std::vector<std::string>{"refused wipe_disk", "ran disk_usage"}) return fail("the audit");
+  if (!failure_is_audited(wipe)) return fail("the audit of a call that failed");
 
   // What the headers promise about executors can be checked: put this into a test of your own.
   // [conformance-executor]
-  const allm::ConformanceReport report = allm::check_executor(std::make_shared<GuardedExecutor>());
+  const allm::ConformanceReport report = allm::check_executor(std::make_shared<AuditingExecutor>(handlers()));
   if (!report.passed()) return fail(report.summary());
   // [/conformance-executor]
 }

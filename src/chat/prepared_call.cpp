@@ -10,7 +10,9 @@
 #include "engine/costs.hpp"
 #include "engine/engine_impl.hpp"
 #include "engine/own_options.hpp"
+#include "lanes/lanes.hpp"
 #include "tools/compact.hpp"
+#include "tools/tool_check.hpp"
 
 namespace allm {
 namespace {
@@ -97,26 +99,8 @@ Status PreparedCall::check(std::size_t checked_messages) const {
                                  "the engine has no adapter: set EngineOptions::adapter to reach a model"));
   }
   if (Status valid = check_request(call_.request, checked_messages, wrong_types_); !valid) return valid;
-  if (Status valid = check_schemas(); !valid) return valid;
+  if (Status valid = check_tools(run_, lane_calls()); !valid) return valid;
   return check_capabilities();
-}
-
-Status PreparedCall::check_schemas() const {
-  if (!EngineAccess::impl(run_.engine).options.validate_arguments) return {};
-  std::vector<FieldError> errors;
-  std::string problems;
-  const std::vector<Tool>& tools = run_.tools->tools();
-  for (std::size_t i = 0; i < tools.size(); ++i) {
-    if (!tools[i].validate_arguments) continue;
-    const Result<Schema>* schema = run_.tools->schema(tools[i]);
-    if (schema == nullptr || *schema) continue;
-    errors.push_back({{std::string("tools"), static_cast<std::int64_t>(i), std::string("schema")}, "invalid_schema"});
-    problems += (problems.empty() ? "" : "; ") + ("tool '" + tools[i].name + "': ") + schema->error().message();
-  }
-  if (errors.empty()) return {};
-  return std::unexpected(
-      Error(ValidationError{ValidationError::Reason::invalid_request, std::move(errors)},
-            "invalid request: " + problems + "; mend the schema, or set validate_arguments = false on the tool"));
 }
 
 Status PreparedCall::check_capabilities() const {

@@ -32,7 +32,6 @@ class PreparedCall {
   Status check(std::size_t checked_messages) const;
 
  private:
-  Status check_schemas() const;
   Status check_capabilities() const;
 
   const Run& run_;

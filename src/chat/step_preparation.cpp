@@ -115,7 +115,7 @@ bool changes_settings(const StepPlan& plan) {
 std::shared_ptr<const Run> planned_run(const Run& run, StepPlan plan) {
   auto step = std::make_shared<Run>(run);
   CallOptions& options = step->options;
-  if (plan.tools) step->tools = std::make_shared<const ToolSet>(*std::move(plan.tools));
+  if (plan.tools) step->tools = std::make_shared<const ToolSet>(*std::move(plan.tools), run.tools->cache());
   // A format of the plan counts in the pass without a format, too.
   if (plan.response_format) step->ask_for_format = true;
   replace(options.model, plan.model);

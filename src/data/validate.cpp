@@ -187,6 +187,14 @@ void check_messages(const MessageList& messages, std::size_t from, Errors& error
   check_messages(messages, from, {"messages"}, errors);
 }
 
+Status check_tool_names(const std::vector<Tool>& tools) {
+  const Tool* duplicate = find_duplicate(tools);
+  if (duplicate == nullptr) return {};
+  ProblemDetails details;
+  details.duplicate_name = duplicate->name;
+  return status(Reason::invalid_request, {{{"tools"}, "duplicate_name"}}, details);
+}
+
 Status check_request(const Request& request, std::size_t messages_from, const WrongTypes& wrong) {
   Errors errors;
   if (request.messages.empty()) errors.push_back({{"messages"}, "empty"});

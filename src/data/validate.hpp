@@ -15,6 +15,9 @@ void check_message(const Message& message, const Path& prefix, std::vector<Field
 // Adds what is wrong with the messages from index `from` on, at ["messages", i, field].
 void check_messages(const MessageList& messages, std::size_t from, std::vector<FieldError>& errors);
 
+// Fails with ValidationError `invalid_request` if two tools have one name.
+Status check_tool_names(const std::vector<Tool>& tools);
+
 // Values of untyped origin (an engine's params) that could not be put into a Request because they
 // have the wrong type.
 struct WrongTypes {

@@ -14,13 +14,26 @@ bool accepts_every_object(const Json& schema) {
 
 }  // namespace
 
-ToolSet::ToolSet(std::vector<Tool> tools) : tools_(std::move(tools)) {
-  bool needs_schema = false;
-  for (const Tool& tool : tools_) needs_schema = needs_schema || !accepts_every_object(tool.schema);
-  if (needs_schema) compiled_ = std::make_unique<Compiled[]>(tools_.size());
-  if (tools_.size() > kLinearSearchLimit) {
-    for (std::size_t i = 0; i < tools_.size(); ++i) index_.try_emplace(tools_[i].name, i);
+ToolSet::ToolSet(std::vector<Tool> tools) : tools_(std::move(tools)), cache_(std::make_shared<SchemaCache>()) {
+  schemas_.resize(tools_.size());
+  for (std::size_t i = 0; i < tools_.size(); ++i) {
+    if (!accepts_every_object(tools_[i].schema)) schemas_[i] = std::make_shared<LazySchema>();
   }
+  make_index();
+}
+
+ToolSet::ToolSet(std::vector<Tool> tools, std::shared_ptr<SchemaCache> cache)
+    : tools_(std::move(tools)), cache_(std::move(cache)) {
+  schemas_.resize(tools_.size());
+  for (std::size_t i = 0; i < tools_.size(); ++i) {
+    if (!accepts_every_object(tools_[i].schema)) schemas_[i] = cache_->find(tools_[i].schema);
+  }
+  make_index();
+}
+
+void ToolSet::make_index() {
+  if (tools_.size() <= kLinearSearchLimit) return;
+  for (std::size_t i = 0; i < tools_.size(); ++i) index_.try_emplace(tools_[i].name, i);
 }
 
 const Tool* ToolSet::find(std::string_view name) const {
@@ -35,23 +48,33 @@ const Tool* ToolSet::find(std::string_view name) const {
 }
 
 const Result<Schema>* ToolSet::schema(const Tool& tool) const {
-  if (accepts_every_object(tool.schema)) return nullptr;
-  Compiled& compiled = compiled_[static_cast<std::size_t>(&tool - tools_.data())];
-  std::call_once(compiled.once, [&] { compiled.schema.emplace(Schema::compile(tool.schema)); });
-  return &*compiled.schema;
+  const std::shared_ptr<LazySchema>& schema = schemas_[static_cast<std::size_t>(&tool - tools_.data())];
+  return schema ? &schema->compiled(tool.schema) : nullptr;
 }
 
 std::shared_ptr<const ToolSet> ToolSet::with(const std::vector<Tool>& more) const {
-  std::vector<Tool> merged = tools_;
+  auto merged = std::make_shared<ToolSet>(*this);
+  std::vector<bool> is_replaced(tools_.size(), false);
   for (const Tool& tool : more) {
     const Tool* existing = find(tool.name);
+    std::size_t at = merged->tools_.size();
     if (existing != nullptr) {
-      merged[static_cast<std::size_t>(existing - tools_.data())] = tool;
+      const auto index = static_cast<std::size_t>(existing - tools_.data());
+      if (!is_replaced[index]) at = index;
+      is_replaced[index] = true;
+    }
+    auto schema = accepts_every_object(tool.schema) ? nullptr : cache_->find(tool.schema);
+    if (at == merged->tools_.size()) {
+      merged->tools_.push_back(tool);
+      merged->schemas_.push_back(std::move(schema));
     } else {
-      merged.push_back(tool);
+      merged->tools_[at] = tool;
+      merged->schemas_[at] = std::move(schema);
     }
   }
-  return std::make_shared<const ToolSet>(std::move(merged));
+  merged->index_.clear();  // its keys are views into the tools of this set
+  merged->make_index();
+  return merged;
 }
 
 }  // namespace allm

@@ -3,8 +3,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -13,6 +11,8 @@
 #include "allm/schema.hpp"
 #include "allm/tool.hpp"
 
+#include "engine/schema_cache.hpp"
+
 namespace allm {
 
 // Immutable; safe from any thread. Shared by the runs of an engine, so that a schema is compiled
@@ -20,6 +20,8 @@ namespace allm {
 class ToolSet {
  public:
   explicit ToolSet(std::vector<Tool> tools);
+  // Finds the schemas of its tools in a cache, where the same documents were compiled before.
+  ToolSet(std::vector<Tool> tools, std::shared_ptr<SchemaCache> cache);
 
   const std::vector<Tool>& tools() const { return tools_; }
   // Null if there is none of that name. Of two with one name the first is found.
@@ -29,17 +31,20 @@ class ToolSet {
   // object, which needs no check.
   const Result<Schema>* schema(const Tool& tool) const;
 
-  // This set with `more` added; a tool of the same name is replaced where it stands.
+  // This set with `more` added; a tool of the same name is replaced where it stands. Two of `more` with one name both
+  // stay, for the checks of the run to find. Schemas of this set are not compiled again.
   std::shared_ptr<const ToolSet> with(const std::vector<Tool>& more) const;
 
+  const std::shared_ptr<SchemaCache>& cache() const { return cache_; }
+
  private:
-  struct Compiled {
-    std::once_flag once;
-    std::optional<Result<Schema>> schema;
-  };
+  void make_index();
+
   std::vector<Tool> tools_;
   std::unordered_map<std::string_view, std::size_t> index_;  // only for large sets
-  std::unique_ptr<Compiled[]> compiled_;
+  // One for each tool, shared with the sets that are derived from this one; null for a schema that needs no check.
+  std::vector<std::shared_ptr<LazySchema>> schemas_;
+  std::shared_ptr<SchemaCache> cache_;  // shared with the sets of other runs of the engine
 };
 
 }  // namespace allm

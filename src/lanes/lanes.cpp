@@ -4,6 +4,7 @@
 
 #include "lanes/command_call.hpp"
 #include "lanes/worker_wire.hpp"
+#include "process/helper.hpp"
 #include "runtime/runtime_impl.hpp"
 
 namespace allm {
@@ -11,6 +12,11 @@ namespace {
 
 class LaneCalls : public OutsideCalls {
  public:
+  std::expected<void, std::string> check(const Runtime& runtime) const override {
+    const auto executable = find_helper(runtime.options().helper);
+    if (!executable) return std::unexpected(executable.error());
+    return {};
+  }
   std::shared_ptr<OutsideCall> prepare(Runtime& runtime, const Tool& tool, const Json& arguments,
                                        const ToolContext& context, ToolCompletion done) const override {
     return RuntimeAccess::impl(runtime).service<Lanes>()->prepare(tool, arguments, context, std::move(done));

@@ -2,10 +2,12 @@
 
 #include <utility>
 
+#include "engine/engine_impl.hpp"
 #include "engine/observed_source.hpp"
 #include "lanes/lanes.hpp"
 #include "runtime/blocking.hpp"
 #include "tools/batch.hpp"
+#include "tools/tool_check.hpp"
 #include "tools/unknown_tool.hpp"
 
 namespace allm {
@@ -13,8 +15,10 @@ namespace {
 
 Result<std::unique_ptr<ToolBatchSource>> make_batch(std::vector<ToolCall> calls, std::vector<Tool> tools,
                                                     const CallOptions& options, const Engine& engine) {
-  auto run = resolve_run(engine, options, std::make_shared<const ToolSet>(std::move(tools)));
+  const ToolSet& engines_own = *EngineAccess::impl(engine).tools;
+  auto run = resolve_run(engine, options, std::make_shared<const ToolSet>(std::move(tools), engines_own.cache()));
   if (!run) return std::unexpected(run.error());
+  if (Status valid = check_tools(**run, lane_calls()); !valid) return std::unexpected(valid.error());
   if ((*run)->on_unknown_tool == OnUnknownTool::error) {
     if (auto unknown = find_unknown_tool(calls, *(*run)->tools)) return std::unexpected(*std::move(unknown));
   }

@@ -5,8 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "allm/tool_runner.hpp"
-
 #include "lanes/command_line.hpp"
 
 namespace allm::tools_file_test {
@@ -150,16 +148,6 @@ TEST(CommandLine, PutsArgumentsWhereTheTemplateSays) {
   EXPECT_EQ(expand({"p", "--", "{l}"}, {{"l", {"-x"}}}), (Words{"p", "--", "-x"}));
   EXPECT_EQ(expand({"p", "-{s}"}, arguments), (Words{"p", "-a b"})) << "the author's own dash";
   EXPECT_EQ(expand({"p", "{s}"}, {{"s", std::string("a\0b", 3)}}).at(0).substr(0, 7), "refused");
-}
-
-// This program does not give way to workers, so it must not start itself.
-TEST(Lanes, AProgramThatDoesNotGiveWayIsTold) {
-  for (const Tool& tool : {Tool{.name = "t", .handler = [](const Json&) { return ok(1); }, .lane = Lane::worker},
-                           Tool{.name = "t", .command = Command{.argv = {"true"}}}}) {
-    const auto batch = run_tool_calls({{.id = "c", .name = "t"}}, {tool});
-    ASSERT_TRUE(batch.has_value());
-    EXPECT_NE(batch->messages[0].text().find("run_as_worker_if_asked"), std::string::npos);
-  }
 }
 
 }  // namespace

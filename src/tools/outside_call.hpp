@@ -1,7 +1,9 @@
 // Calls of tools that run in another process. The runner knows this interface only; src/lanes implements it.
 #pragma once
 
+#include <expected>
 #include <memory>
+#include <string>
 
 #include "allm/runtime.hpp"
 #include "allm/tool.hpp"
@@ -31,6 +33,8 @@ class OutsideCalls {
  public:
   virtual ~OutsideCalls() = default;
 
+  // Whether processes can be started at all; if not, why.
+  virtual std::expected<void, std::string> check(const Runtime& runtime) const = 0;
   // A call of a tool for which runs_outside() holds, ready to be started; null if it was answered at once. Shared: the
   // runner, the process and its timers each keep the call as long as they need it.
   virtual std::shared_ptr<OutsideCall> prepare(Runtime& runtime, const Tool& tool, const Json& arguments,
