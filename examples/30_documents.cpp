@@ -51,7 +51,7 @@ int main() {
   const allm::Result<allm::ChatResult> result = allm::chat(engine, {allm::user(question)});
   // [/document-in-a-message]
   if (!result) return fail(result.error().message());
-  std::cout << result->final_response->text() << '\n';
+  std::cout << result->final_response->text().value_or("") << '\n';
 
   // The tool's parts are the content of its message.
   const allm::Message& answer = result->thread.messages[2];
