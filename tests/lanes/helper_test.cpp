@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -22,15 +23,16 @@ class Helper : public testing::Test {
   }
   ~Helper() override { fs::remove_all(folder_); }
 
-  // What the host prints.
-  std::string run(const std::string& arguments = "", const std::string& environment = "") const {
+  // What the host prints. It ends with `status`: 1 if its run was refused.
+  std::string run(const std::string& arguments = "", const std::string& environment = "", int status = 0) const {
     const std::string line = environment + " " + (folder_ / "host").string() + " " + arguments;
     FILE* const pipe = popen(line.c_str(), "r");
     std::string output;
     std::array<char, 4096> buffer{};
     std::size_t got = 0;
     while ((got = fread(buffer.data(), 1, buffer.size(), pipe)) > 0) output.append(buffer.data(), got);
-    EXPECT_EQ(pclose(pipe), 0) << output;
+    const int ended = pclose(pipe);
+    EXPECT_TRUE(WIFEXITED(ended) && WEXITSTATUS(ended) == status) << output;
     return output;
   }
   static bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -62,12 +64,12 @@ TEST_F(Helper, WithToolsOfItsOwnRunsWorkers) {
 }
 
 TEST_F(Helper, ThatIsMissingIsAnErrorThatSaysWhereItWasLookedFor) {
-  const std::string output = run();
+  const std::string output = run("", "", 1);
   EXPECT_TRUE(has(output, "tool 'echo' cannot run in another process")) << output;
   EXPECT_TRUE(has(output, (folder_ / "allm-helper").string())) << output;
   EXPECT_TRUE(has(output, "RuntimeOptions::helper")) << output;
-  EXPECT_TRUE(has(run("/no/such/helper"), "/no/such/helper"));
-  const std::string named = run("", "ALLM_HELPER=/no/such/helper");
+  EXPECT_TRUE(has(run("/no/such/helper", "", 1), "/no/such/helper"));
+  const std::string named = run("", "ALLM_HELPER=/no/such/helper", 1);
   EXPECT_TRUE(has(named, "the environment variable ALLM_HELPER")) << named;
 }
 
