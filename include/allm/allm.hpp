@@ -1,5 +1,5 @@
-// All of allm::allm. Include single headers where compile time matters. allm/testing.hpp has what tests need,
-// allm/asio.hpp the bridge to Asio.
+// Includes all headers of the library allm::allm. Where compile time matters, include single headers instead. Two
+// headers are not included here: allm/testing.hpp, for tests, and allm/asio.hpp, for programs that use Asio.
 #pragma once
 
 #include "allm/adapter.hpp"

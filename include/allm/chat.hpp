@@ -1,5 +1,10 @@
-// Running models: one call, one step, or the whole loop; folded, or as a stream of events. The
-// folded form of each is the finish() of its stream, so both give equal results.
+// Runs a model: one call (generate), one step (step) or the whole loop (chat). Each exists in two forms. The folded
+// form blocks and returns the result. The stream form returns a stream of events at once; the run proceeds while the
+// stream is read. The folded form is finish() of the stream, so both give equal results.
+//
+// Safe to call from any thread. Engine and options are copied, so that they need not outlive a stream. Callbacks of the
+// options run on the consumer's thread: the thread that calls the folded form or reads the stream. A stream shows a
+// failure as an ErrorEvent, and its finish() returns it.
 #pragma once
 
 #include "allm/collector.hpp"
@@ -17,7 +22,7 @@ namespace allm {
 Result<Response> generate(const Engine& engine, Request request, const CallOptions& options = default_options());
 ResponseStream stream_generate(const Engine& engine, Request request, const CallOptions& options = default_options());
 
-// One model call and the tools it asks for. Blocks.
+// One model call and the tool calls that it asks for. Blocks.
 Result<StepResult> step(const Engine& engine, Thread thread, const CallOptions& options = default_options());
 StepStream stream_step(const Engine& engine, Thread thread, const CallOptions& options = default_options());
 

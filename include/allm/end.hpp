@@ -2,7 +2,7 @@
 //
 //   if (const auto* question = std::get_if<allm::ended::AskUser>(&result->end)) show(question->question);
 //
-// JSON has the same facts as `halted_reason` and `metadata`; docs/session-format.md lists them.
+// The JSON form has the same facts in `halted_reason` and `metadata`; docs/session-format.md lists them.
 #pragma once
 
 #include <cstdint>
@@ -82,7 +82,7 @@ struct Limit {
   Which which = Which::run_timeout;
   std::variant<std::int64_t, double> value = std::int64_t{0};  // the option's; a double for max_cost, milliseconds for
                                                                // run_timeout
-  bool cost_unknown = false;                                   // max_cost: the cost of a call could not be told
+  bool cost_unknown = false;                                   // max_cost: the cost of a call is unknown
   std::string tool_name = {};                                  // max_repeated_failures: the call that failed
   std::string tool_call_id = {};
   bool operator==(const Limit&) const;
@@ -104,7 +104,7 @@ struct Cancelled {
   bool operator==(const Cancelled&) const = default;
 };
 
-// The model's message broke off, or a later step could not be made. In a step it has the response's error.
+// The model's message was interrupted, or a step after the first failed. In a StepEnd, `error` is that of the response.
 struct Failed {
   std::optional<Error> error = std::nullopt;
   bool operator==(const Failed&) const;
@@ -117,7 +117,7 @@ using StepEnd = std::variant<ended::Completed, ended::AskUser, ended::Halted, en
 using RunEnd = std::variant<ended::Completed, ended::AskUser, ended::Halted, ended::ToolError, ended::Manual,
                             ended::Cancelled, ended::Failed, ended::Limit, ended::MaxTurns, ended::HaltWhen>;
 
-// The reason as text; it lives as long as the end.
+// The reason as text. The view is valid as long as `end`.
 std::string_view halted_reason(const StepEnd& end);
 std::string_view halted_reason(const RunEnd& end);
 

@@ -1,12 +1,12 @@
-// Errors: one closed family, returned and never thrown.
+// Errors: they are returned, never thrown.
 //
-// Everything in allm that can fail returns `Result<T>`. An `Error` is one of six kinds; each kind
-// has a closed set of reasons, chosen by what the caller should do next, a message that a person
-// can act on, and metadata for programs. Errors are immutable and cheap to copy; they may be
-// shared between threads.
+// Every function of allm that can fail returns `Result<T>`. An `Error` has one of six kinds, a reason from the closed
+// set of its kind, a message for people and metadata for programs. Two reasons differ if the caller should do something
+// different next. Errors are immutable and cheap to copy; several threads may share one.
 //
-// The only exceptions that leave the library are those that a callback of yours threw on the
-// thread that called allm.
+// Exceptions leave the library in three cases only: a callback of the program threw on the thread that called allm;
+// memory is exhausted (std::bad_alloc); the system has no descriptors left for a new Runtime or WakeQueue
+// (std::system_error).
 #pragma once
 
 #include <cstdint>
@@ -65,11 +65,11 @@ struct AdapterError {
   Reason reason = Reason::unknown;
   std::optional<std::string> provider = std::nullopt;
   std::optional<int> status = std::nullopt;                   // HTTP status
-  std::optional<std::int64_t> retry_after_ms = std::nullopt;  // what the provider asked for
+  std::optional<std::int64_t> retry_after_ms = std::nullopt;  // the wait that the provider asked for
   std::optional<std::string> request_id = std::nullopt;       // the provider's id of the call
 };
 
-// A stream broke while it was being read.
+// A stream failed while it was read.
 struct StreamError {
   enum class Reason : std::uint8_t { adapter_error, cancelled, timeout, malformed_event, unknown };
   Reason reason = Reason::unknown;
@@ -107,8 +107,8 @@ struct ValidationError {
   std::vector<FieldError> errors;
 };
 
-// A tool call failed for a reason that the runtime found, in contrast to a failure that the handler
-// reported.
+// A tool call failed, and the runtime made the error. A failure that the handler reports is not a ToolError; see
+// ToolFailure.
 struct ToolError {
   enum class Reason : std::uint8_t {
     handler_raised,     // the handler threw
@@ -120,7 +120,7 @@ struct ToolError {
     invalid_arguments,  // the model's arguments are not a JSON object or break the tool's schema
     unknown_tool,       // reported to the model under OnUnknownTool::report
     not_run,            // skipped: a sibling, a limit or a cancellation ended the turn
-    overloaded,         // too many handlers are overdue already
+    overloaded,         // too many handlers still run past their deadlines
     denied,             // the approval gate refused the call
     cancelled,          // the run was cancelled while the tool was running
   };
@@ -172,11 +172,11 @@ class Error {
   const Detail& detail() const;
   const std::string& message() const;
   const Json& metadata() const;
-  // What a provider or a script said about the cause, in its own form; null for most errors. The `cause` of the JSON
-  // form.
+  // The cause as a provider or a script reported it, in its own form; null for most errors. In the JSON form it is
+  // `cause`.
   const Json& reported_cause() const;
-  // The exception that the error was made of, for `std::rethrow_exception`; null for most errors. It lives in this
-  // process only: it is not in the JSON form, and errors that differ in nothing else are equal.
+  // The exception that caused the error, for `std::rethrow_exception`; null for most errors. It is not part of the JSON
+  // form, and operator== ignores it.
   const std::exception_ptr& cause() const;
   // The same error with this exception as its cause.
   Error with_cause(std::exception_ptr cause) const;
@@ -207,7 +207,7 @@ template <class T>
 using Result = std::expected<T, Error>;
 using Status = std::expected<void, Error>;
 
-// A ValidationError about one field, for the common case.
+// Makes a ValidationError about one field.
 Error validation_error(ValidationError::Reason reason, Path path, std::string field_reason, std::string message = {});
 
 // "messages[1].tool_call_id"

@@ -15,13 +15,12 @@
 
 namespace allm {
 
-// {}. A function, because a header that called `Json::object()` would instantiate it in every file
-// that includes it.
+// Returns {}. A function, so that files which include this header do not instantiate `Json::object()`.
 Json empty_object();
-// null, for the same reason.
+// Returns null. A function for the same reason.
 Json null_json();
 
-// Limits on what a reader accepts, so that a hostile document is an error and does not exhaust the
+// Limits on what a reader accepts, so that a hostile document causes an error and does not exhaust the memory of the
 // process. Raise one only for input you trust.
 struct ReadLimits {
   // Nesting of arrays and objects. Readers recurse once per level, so this bounds the stack.

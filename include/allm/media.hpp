@@ -1,5 +1,5 @@
-// Images, documents and audio: what a message may hold besides text. Plain values; nothing is read or fetched before a
-// request is sent, unless a function here says so.
+// Images, documents and audio in messages. Plain values: a file is read when a request is sent, not before, unless a
+// function here says so.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace allm {
 
-// Where the bytes are. Only `MediaBytes` and `MediaBase64` are self-contained.
+// Where the data is. Only `MediaBytes` and `MediaBase64` contain the data itself.
 struct MediaBytes {
   std::string bytes;
   bool operator==(const MediaBytes&) const;
@@ -32,7 +32,7 @@ struct MediaPath {
   std::string path;
   bool operator==(const MediaPath&) const;
 };
-// A file that was uploaded to the provider before. An id means nothing to other providers.
+// A file that was uploaded to the provider before. The id is valid for that provider only.
 struct MediaId {
   std::string id;
   bool operator==(const MediaId&) const;
@@ -59,7 +59,7 @@ struct Image {
   bool operator==(const Image&) const;
 };
 
-// A document: a PDF, a text, whatever the provider reads.
+// A document: a PDF, a text or any other format that the provider accepts.
 struct File {
   std::variant<MediaBytes, MediaBase64, MediaUrl, MediaPath, MediaId> source;
   std::optional<std::string> mime_type = std::nullopt;
@@ -77,25 +77,28 @@ struct Audio {
   bool operator==(const Audio&) const;
 };
 
-// From a file of this machine. The type is told by the extension, if it is known: png, jpg, jpeg, webp, gif; pdf, txt,
-// md, csv, html, json, xml, docx, xlsx, pptx and others; wav, mp3, ogg, opus, flac, aac, m4a, webm. A document gets the
-// file's name.
+// Refer to a file of this machine, which is not read yet. The MIME type follows from the extension, if it is known:
+// png, jpg, jpeg, webp, gif; pdf, txt, md, csv, html, json, xml, docx, xlsx, pptx and others; wav, mp3, ogg, opus,
+// flac, aac, m4a, webm. File::name becomes the name of the file.
 Image image_from_file(std::string path);
 File file_from_path(std::string path);
 Audio audio_from_file(std::string path);
 
-// From a `data:<mime>;base64,<text>` URI. Fails with `invalid_data_uri` and `invalid_base64`.
+// From a `data:<mime>;base64,<text>` URI. Fails with ValidationError `invalid_request`; the field error is
+// `invalid_data_uri` or `invalid_base64`.
 Result<Image> image_from_data_uri(std::string_view uri);
 
-// What the functions below read of a file, if no other limit is given: more than any provider takes in a request.
+// The default limit of the functions below: more than any provider accepts in a request.
 inline constexpr std::size_t kMaxMediaBytes = std::size_t{100} << 20U;
 
-// The bytes. A file is read, which blocks. Fails for a URL (`remote_source`), an id (`provider_file`), text that is not
-// base64 (`invalid_base64`), more than `max_bytes` (`too_large`) and a file that cannot be read (`enoent`, …).
+// Return the bytes. If the source is a path, the file is read, which blocks. Fail with ValidationError
+// `invalid_request`; the field error is `remote_source` for a URL, `provider_file` for an id, `invalid_base64` for text
+// that is not base64, `too_large` for more than `max_bytes`, and the name of the system's error (`enoent`, …) for a
+// file that cannot be read.
 Result<std::string> image_bytes(const Image& image, std::size_t max_bytes = kMaxMediaBytes);
 Result<std::string> file_bytes(const File& file, std::size_t max_bytes = kMaxMediaBytes);
 Result<std::string> audio_bytes(const Audio& audio, std::size_t max_bytes = kMaxMediaBytes);
-// `data:<mime>;base64,…`. Fails as image_bytes does, and with `missing_mime_type`.
+// Returns `data:<mime>;base64,…`. Blocks and fails as image_bytes does; also fails with `missing_mime_type`.
 Result<std::string> image_data_uri(const Image& image);
 
 }  // namespace allm

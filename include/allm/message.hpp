@@ -1,4 +1,8 @@
-// Messages: what a conversation is made of. Plain values; no thread rules beyond those of a value.
+// Messages, the elements of a conversation. Plain values: several threads may read one, one thread at a time may change
+// it.
+//
+// In every struct, `metadata` is a JSON object with further data of the program or the provider, and `unknown_fields`
+// has the members of the JSON form that this version does not know; they are written again.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +53,8 @@ struct AudioPart {
   bool operator==(const AudioPart&) const;
 };
 
-// A part of a type that this version does not know, as it was read. It survives a round trip;
-// validation rejects it before it could reach a model.
+// A part of a type that this version does not know, kept as it was read and written again unchanged. Validation rejects
+// it, so it is never sent to a model.
 struct UnknownPart {
   Json value;
   bool operator==(const UnknownPart&) const;
@@ -59,8 +63,8 @@ struct UnknownPart {
 using Part = std::variant<TextPart, ImagePart, FilePart, AudioPart, UnknownPart>;
 using Content = std::variant<std::string, std::vector<Part>>;
 
-// A model's request to run a tool. `raw_arguments` is the text that the model sent; `arguments` is
-// its value, or `{}` where that text is no JSON object.
+// A model's request to run a tool. `raw_arguments` is the text that the model sent; `arguments` is its value, or `{}`
+// if that text is not a JSON object.
 struct ToolCall {
   std::string id = {};
   std::string name = {};
@@ -87,6 +91,7 @@ struct Message {
   bool operator==(const Message&) const;
 };
 
+// Make a message of that role.
 Message system(Content content);
 Message user(Content content);
 Message assistant(Content content);

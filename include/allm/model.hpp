@@ -1,4 +1,4 @@
-// Models: a name, and what is known about it.
+// Models: references by name, and the catalogue of known models with their capabilities, limits and prices.
 #pragma once
 
 #include <cstdint>
@@ -22,23 +22,25 @@ struct ModelRef {
   std::optional<std::string> provider;
   std::string id;
   // {"tools": bool, "json_native": bool, "vision": bool, …} or {"tools": {"enabled": bool}, "json": {"native": bool},
-  // …}; a missing key forbids nothing. On a call's own model they count before those of the catalogue.
+  // …}; a missing key forbids nothing. A capability that is given here is used before that of the catalogue.
   Json capabilities = null_json();
-  // {"context_tokens": count, "output_tokens": count}, for programs to look at.
+  // {"context_tokens": count, "output_tokens": count}, for the program and for Catalogue::select. Runs do not check
+  // them.
   Json limits = null_json();
-  // {"input": price, "cached_input": price, "cache_write": price, "output": price} per million tokens. What has no
-  // price of its own is priced as input; docs/models.md has all of them.
+  // {"input": price, "cached_input": price, "cache_write": price, "output": price} per million tokens. Cached tokens
+  // without a price of their own cost as much as input; other missing prices mean an unknown cost. docs/models.md lists
+  // all prices.
   Json pricing = null_json();
   Json metadata = empty_object();
   Json unknown_fields = null_json();
   bool operator==(const ModelRef&) const;
 
-  // Whether the model has a capability, by the name of the plain form ("tools", "json_native"); nothing if that is not
-  // known.
+  // Whether the model has a capability, by the name of the plain form ("tools", "json_native"); nullopt if that is
+  // unknown.
   std::optional<bool> capability(std::string_view name) const;
 };
 
-// What a model has to have, or should have.
+// Properties that a model must have, or should have.
 struct ModelTraits {
   std::vector<std::string> capabilities = {};                 // "tools", "json_native", "vision", "reasoning", …
   std::optional<std::int64_t> context_tokens = std::nullopt;  // at least
@@ -46,10 +48,11 @@ struct ModelTraits {
   std::vector<std::string> providers = {};                    // one of these; earlier ones are preferred
 };
 
-// Catalogue::select({.require = {.capabilities = {"tools"}}, .prefer = {.providers = {"anthropic", "openai"}}}).
+// The argument of Catalogue::select:
+//   catalogue.select({.require = {.capabilities = {"tools"}}, .prefer = {.providers = {"anthropic", "openai"}}})
 struct ModelChoice {
-  ModelTraits require = {};  // all of it; what is not known of a model counts as missing
-  ModelTraits prefer = {};   // as much of it as possible
+  ModelTraits require = {};  // all of them; an unknown property counts as missing
+  ModelTraits prefer = {};   // as many of them as possible
 };
 
 // A list of known models. Immutable once built; safe to read from any thread.
@@ -58,9 +61,9 @@ class Catalogue {
   Catalogue() = default;
   explicit Catalogue(std::vector<ModelRef> models);
 
-  // The entry of that id (and provider, if the reference names one), else the entry of the model that it is a dated
-  // snapshot or the `-latest` alias of (gpt-4.1-mini-2025-04-14, claude-sonnet-4-5-20250929,
-  // claude-sonnet-4-5@20250929), else null.
+  // Returns the entry with that id (and that provider, if the reference names one). A dated snapshot
+  // (gpt-4.1-mini-2025-04-14, claude-sonnet-4-5-20250929, claude-sonnet-4-5@20250929) or `-latest` alias without an
+  // entry of its own gets the entry of its model. Null if there is none. The pointer is valid as long as the catalogue.
   const ModelRef* find(const ModelRef& model) const;
   const std::vector<ModelRef>& models() const { return models_; }
 
@@ -69,19 +72,20 @@ class Catalogue {
   // `catalog_not_loaded` if the catalogue is empty and `missing_model` if no model has all of `require`.
   Result<ModelRef> select(const ModelChoice& choice) const;
 
-  // This catalogue with the other's entries added. Where both have an entry of that provider and id, each member of
-  // capabilities, limits, pricing and metadata that the other's mentions replaces ours; null says that it is not known.
+  // Returns this catalogue with the entries of `other` added. Where both have an entry with the same provider and id,
+  // each member of capabilities, limits, pricing and metadata in `other` replaces the member here; a null member makes
+  // the fact unknown.
   Catalogue overridden_by(const Catalogue& other) const;
 
  private:
   std::vector<ModelRef> models_;
 };
 
-// The models that allm knows by itself, with prices in US dollars. Parsed at the first call; any thread.
+// The built-in catalogue, with prices in US dollars. Parsed at the first call. Safe to call from any thread.
 const std::shared_ptr<const Catalogue>& builtin_catalogue();
 
 // A catalogue from the text of a model file, as docs/models.md describes it. Fails with ValidationError
-// `invalid_request`, whose errors name each wrong field: models[3].pricing.input. Any thread.
+// `invalid_request`, whose errors name each wrong field: models[3].pricing.input. Safe to call from any thread.
 Result<Catalogue> catalogue_from_json(std::string_view text);
 // The same from a file of at most 16 MiB. Fails also if it cannot be read; messages name the file. Blocks while
 // reading.

@@ -1,4 +1,4 @@
-// Requests: the input of one model call.
+// Requests: the input of one model call. Plain values.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Responses: the output of one model call.
+// Responses: the output of one model call. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ enum class FinishReason : std::uint8_t { stop, length, tool_calls, content_filte
 std::string_view to_string(FinishReason reason);
 std::optional<FinishReason> finish_reason_from_string(std::string_view name);
 
-// Tokens and costs. Null means not reported, 0 means reported as zero. `input_tokens` includes
-// cached reads and cache writes. Costs are in the currency of the model catalogue.
+// Tokens and costs. nullopt means not reported, 0 means reported as zero. `input_tokens` includes cached reads and
+// cache writes. Costs are in the currency of the model catalogue.
 struct Usage {
   std::optional<std::int64_t> input_tokens = std::nullopt;
   std::optional<std::int64_t> output_tokens = std::nullopt;
@@ -35,8 +35,8 @@ struct Usage {
 
   // `total_tokens`, else input + output if both were reported.
   std::optional<std::int64_t> total() const;
-  // Adds each counter that `other` reports; a counter that neither reports stays null. Numbers in
-  // `tool_usage` and `extra` are added too, other values there are replaced.
+  // Adds each counter that `other` reports; a counter that neither reports stays nullopt. Numbers in `tool_usage` and
+  // `extra` are added too, other values there are replaced.
   Usage& operator+=(const Usage& other);
 
   bool operator==(const Usage&) const;

@@ -1,4 +1,4 @@
-// Results of steps and runs.
+// Results of steps and runs. Plain values.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace allm {
 
-// One model call and the tools it led to.
+// One model call and the tool calls that it asked for.
 struct StepResult {
   Thread thread = {};  // after the step
   Response response = {};
@@ -20,7 +20,7 @@ struct StepResult {
   bool done = false;                       // nothing is left to run; "done?" in JSON
   // Why the step ended; Failed exactly if the response's finish_reason is `error` and no tool ended the step.
   StepEnd end = {};
-  // What the end does not say.
+  // Further data that is not part of `end`.
   Json metadata = empty_object();
   Json unknown_fields = null_json();
 
@@ -41,16 +41,17 @@ struct ChatResult {
   RunEnd end = {};
   std::vector<StepResult> steps = {};
   Usage usage = {};  // of all model calls: steps, prepare_step, agents that are tools of the run
-  // What the end does not say. A finalize run has {structured_finalize: {pass_1_halted, pass_2_error?}}.
+  // Further data that is not part of `end`. A run with structured_finalize has {structured_finalize: {pass_1_halted,
+  // pass_2_error?}}.
   Json metadata = empty_object();
   Json unknown_fields = null_json();
 
   // The final answer's text, "" if there is none.
   std::string text() const;
 
-  // The end as text, "completed" and so on; it lives as long as the result.
+  // The end as text, "completed" and so on. The view is valid as long as the result.
   std::string_view halted_reason() const { return allm::halted_reason(end); }
-  // What ended the run, if the end is Failed; else null.
+  // The error that ended the run if the end is Failed; else null.
   const Error* error() const;
   // The question that waits for an answer, if the end is AskUser; else null.
   const std::string* pending_question() const;
@@ -60,7 +61,7 @@ struct ChatResult {
   // {halt_when_step_index}; ask_user {pending_question, pending_tool_call_id, ask_user_opts}; tool_error
   // {halt_tool_call_id, on_tool_error_exception?}; manual_tool_calls {manual_turn_index, manual_tool_calls?}; error
   // {error?}; a handler's own {halt_tool_call_id, halt_result}; a limit of the options {<its name>: the limit}, with
-  // {cost_unknown: true} where a cost could not be told and {tool_name, tool_call_id} of a call that failed too often.
+  // {cost_unknown: true} if a cost is unknown and {tool_name, tool_call_id} of a call that failed too often.
   Json full_metadata() const;
 
   bool operator==(const ChatResult&) const;

@@ -1,4 +1,4 @@
-// Streams that know their result: what stream_generate, stream_step and stream return.
+// Streams with a result: the return types of stream_generate, stream_step and stream.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace allm {
 
-// The events of a run, and its result. Movable, single pass, used by one thread at a time. A program that wants the
-// events only can keep it as an EventStream. Until finish() it keeps no event, only the latest error and the result.
+// The events of a run, and its result. Movable, single pass, used by one thread at a time. A program that needs only
+// the events can convert it to an EventStream. It stores no events, only the latest error and the result.
 template <class T>
 class ResultStream : public PulledStream<ResultStream<T>> {
  public:
@@ -22,8 +22,8 @@ class ResultStream : public PulledStream<ResultStream<T>> {
   // Cancels the run and frees what it held; the stream is then at its end.
   void drop() { events_.drop(); }
 
-  // Reads the rest and returns what the folded function returns, with the events read so far counted in. Blocks. Call
-  // it once. Fails with StreamError `cancelled` if the stream was dropped before its end.
+  // Reads the remaining events and returns what the folded function returns; it does not matter which events were read
+  // before. Blocks. Call it once. Fails with StreamError `cancelled` if the stream was dropped before its end.
   Result<T> finish();
 
   operator EventStream() && { return std::move(events_); }
@@ -41,7 +41,7 @@ using ChatStream = ResultStream<ChatResult>;
 template <>
 class ResultStream<Response> : public PulledStream<ResultStream<Response>> {
  public:
-  // `request_id` is that of the run: an interrupted message carries none.
+  // `request_id` is that of the run. The response needs it because an interrupted message carries no request id.
   explicit ResultStream(EventStream events, std::string request_id = {})
       : events_(std::move(events)), request_id_(std::move(request_id)) {}
 

@@ -1,4 +1,4 @@
-// Threads: a conversation's messages, sharing their history.
+// Thread: the messages of a conversation. Copies of a thread share their messages.
 //
 // Every step of a run returns the thread in its current state. Copying a thread costs two reference
 // counts, whatever its length, and appending to one copy does not change another. A run of a thousand
@@ -15,9 +15,9 @@
 
 namespace allm {
 
-// An append-only list of messages with cheap copies. Elements are never modified once they are in
-// a list. A list is a value: one thread at a time may modify it, but copies of it may be read and
-// appended to by different threads freely.
+// An append-only list of messages with cheap copies. Elements are never modified once they are in a list. One thread of
+// the program at a time may modify a list; different copies may be read and appended to by several threads at the same
+// time. An index must be less than size(). Iterators refer to the list and are valid as long as it exists.
 class MessageList {
  public:
   class Iterator;
@@ -44,7 +44,7 @@ class MessageList {
 
   void push_back(Message message);
   void append(const MessageList& messages);
-  // The first `count` messages (all of them if there are fewer), sharing them.
+  // The first `count` messages (all of them if there are fewer), without copying them.
   MessageList first(std::size_t count) const;
 
   friend bool operator==(const MessageList& a, const MessageList& b);
@@ -120,7 +120,7 @@ inline MessageList::Iterator MessageList::end() const { return {this, size_}; }
 
 struct Thread {
   Thread();
-  // So that a conversation can be written in place: `chat(engine, {user("hi")})`.
+  // Allows `chat(engine, {user("hi")})`.
   Thread(std::initializer_list<Message> list);
   Thread(std::vector<Message> list);
   explicit Thread(MessageList list);
