@@ -41,7 +41,7 @@ PUBLIC_HEADERS = {
     "tools": "tool_help",
     "lanes": "tool_runner tools_file workers",
     "chat": "agent_tool chat collector fallback result_stream steps",
-    "session": "session_ops",
+    "session": "session_file session_ops",
     "providers": "providers",
     "testing": "conformance fake recording scenario testing",
     "top": "allm",

@@ -34,6 +34,7 @@
 #include "allm/schema.hpp"
 #include "allm/serialize.hpp"
 #include "allm/session.hpp"
+#include "allm/session_file.hpp"
 #include "allm/session_ops.hpp"
 #include "allm/steps.hpp"
 #include "allm/stream.hpp"
