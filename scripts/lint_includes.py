@@ -35,7 +35,7 @@ LAYERS["helper"] = set(MAIN_LINE)  # the executable allm-helper
 PUBLIC_HEADERS = {
     "data": "end error event handler handler_forms json lane media message model pending_call request response result serialize session "
             "thread tool tool_outcome trace usage validate",
-    "schema": "describe describe_detail schema typed_tool",
+    "schema": "describe describe_detail schema structured typed_tool",
     "runtime": "asio runtime stream wake_queue",
     "engine": "adapter approval catalogue engine executor keys options prepare_step retry telemetry",
     "tools": "tool_help",

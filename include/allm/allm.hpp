@@ -38,6 +38,7 @@
 #include "allm/session_ops.hpp"
 #include "allm/steps.hpp"
 #include "allm/stream.hpp"
+#include "allm/structured.hpp"
 #include "allm/telemetry.hpp"
 #include "allm/thread.hpp"
 #include "allm/tool.hpp"

@@ -5,7 +5,14 @@
 // Safe to call from any thread. Engine and options are copied, so that they need not outlive a stream. Callbacks of the
 // options run on the consumer's thread: the thread that calls the folded form or reads the stream. A stream shows a
 // failure as an ErrorEvent, and its finish() returns it.
+//
+// A run starts from a thread or from a request (messages and settings in one value). Each setting is taken from the call
+// options, else from the request, else from the engine, else it has its default. Tools of all three are merged by name: a
+// tool of the call options replaces one of the request, which replaces one of the engine. The settings of a request hold
+// for all steps of the run; its metadata is sent with each of them.
 #pragma once
+
+#include <string>
 
 #include "allm/collector.hpp"
 #include "allm/engine.hpp"
@@ -14,22 +21,32 @@
 #include "allm/result.hpp"
 #include "allm/result_stream.hpp"
 #include "allm/stream.hpp"
+#include "allm/structured.hpp"
 
 namespace allm {
 
 // One model call; runs no tools. A failure after the message has begun is in the response
-// (finish_reason error, `error`); before that it is returned. Blocks.
+// (finish_reason error, `error`); before that it is returned. A request with tools is sent without the engine's.
+// Blocks.
 Result<Response> generate(const Engine& engine, Request request, const CallOptions& options = default_options());
 ResponseStream stream_generate(const Engine& engine, Request request, const CallOptions& options = default_options());
 
 // One model call and the tool calls that it asks for. Blocks.
 Result<StepResult> step(const Engine& engine, Thread thread, const CallOptions& options = default_options());
+Result<StepResult> step(const Engine& engine, Request request, const CallOptions& options = default_options());
 StepStream stream_step(const Engine& engine, Thread thread, const CallOptions& options = default_options());
+StepStream stream_step(const Engine& engine, Request request, const CallOptions& options = default_options());
 
 // Steps until there is an answer, a question for the user or a reason to stop. An error in the
 // first step is returned; a later one ends the run with halted_reason "error" and what was done
 // until then. Blocks.
 Result<ChatResult> chat(const Engine& engine, Thread thread, const CallOptions& options = default_options());
+Result<ChatResult> chat(const Engine& engine, Request request, const CallOptions& options = default_options());
 ChatStream stream(const Engine& engine, Thread thread, const CallOptions& options = default_options());
+ChatStream stream(const Engine& engine, Request request, const CallOptions& options = default_options());
+
+// The answer to one question, as text: chat() with one user message, then unwrap(). Fails if the run ends with anything
+// but a complete answer. Blocks.
+Result<std::string> ask(const Engine& engine, Content question, const CallOptions& options = default_options());
 
 }  // namespace allm

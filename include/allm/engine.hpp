@@ -11,6 +11,7 @@
 #include "allm/approval.hpp"
 #include "allm/executor.hpp"
 #include "allm/model.hpp"
+#include "allm/options.hpp"
 #include "allm/retry.hpp"
 #include "allm/runtime.hpp"
 #include "allm/telemetry.hpp"
@@ -26,8 +27,11 @@ struct EngineOptions {
   std::shared_ptr<ToolExecutor> tool_executor = nullptr;             // default: DefaultToolExecutor
   std::shared_ptr<ToolResultEncoder> tool_result_encoder = nullptr;  // default: JsonToolResultEncoder
   ApprovalGate approve = nullptr;                                    // of every run that has none of its own
-  // Defaults for every call, by option name: {"temperature": 0.2, "max_turns": 4, "top_p": 0.9}.
-  // What allm does not know goes to the provider. The event filters are read from call options only.
+  // Options of every call and request that leaves them out. Tools in it are added to `tools`.
+  CallOptions defaults = {};
+  // Settings for the provider, by its own names: {"top_p": 0.9}. Names of allm's options are read as such where
+  // `defaults` leaves them out, for settings that come from a file: {"temperature": 0.2, "max_turns": 4}; only the
+  // event filters are ignored here. A name that is nearly an option of allm is an error that says which was meant.
   Json params = empty_object();
   Json context = empty_object();  // for handlers, where neither call nor session has one
   RetryPolicy retry = RetryPolicy::standard();
@@ -61,9 +65,12 @@ class Engine {
   //   auto options = engine.options(); options.model = "other"; Engine other(options);
   EngineOptions options() const;
   // An engine that differs in one respect and keeps the id.
+  Engine with_adapter(std::shared_ptr<Adapter> adapter) const;
   Engine with_tools(std::vector<Tool> tools) const;
   Engine with_model(ModelRef model) const;
   Engine with_params(Json params) const;
+  // The tools of `defaults` are added to those of this engine.
+  Engine with_defaults(CallOptions defaults) const;
   Engine with_context(Json context) const;
 
  private:

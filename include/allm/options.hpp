@@ -1,6 +1,6 @@
 // Options of a call. Every function that runs a model or tools takes the same ones; those that do
-// not apply to it are ignored. What is left out comes from the request, then the engine's params,
-// then the default given here.
+// not apply to it are ignored. What is left out comes from the request, then from EngineOptions::defaults,
+// then from EngineOptions::params, then it is the default given here.
 #pragma once
 
 #include <chrono>
@@ -78,9 +78,10 @@ struct CallOptions {
   std::optional<ResponseFormat> response_format = std::nullopt;
   std::optional<ToolChoice> tool_choice = std::nullopt;
   std::optional<PromptCache> prompt_cache = std::nullopt;
-  // Added to the engine's tools; one of the same name replaces the engine's.
+  // Added to those of the request and the engine; one of the same name replaces theirs.
   std::vector<Tool> tools = {};
-  // Further settings for the provider, by its own names.
+  // Further settings for the provider, by its own names; merged with those of the request and the engine. A name that
+  // is one of allm's own options, or nearly one, is an error that says which was meant.
   Json params = empty_object();
   // Instead of the one that the adapter would find.
   ApiKey api_key = {};
@@ -135,11 +136,12 @@ struct CallOptions {
   std::function<void(const ToolCall&, const Json&)> on_tool_progress = nullptr;
 
   // --- Events ---
-  bool emit_text_deltas = true;
-  bool emit_tool_deltas = true;
-  // Whether ReasoningDelta and ReasoningCompleted are shown. Response::reasoning has the text in any case.
-  bool emit_reasoning = true;
-  bool include_raw_chunks = false;
+  // Whether the consumer sees these events. Defaults: true, true, true, false.
+  std::optional<bool> emit_text_deltas = std::nullopt;
+  std::optional<bool> emit_tool_deltas = std::nullopt;
+  // ReasoningDelta and ReasoningCompleted. Response::reasoning has the text in any case.
+  std::optional<bool> emit_reasoning = std::nullopt;
+  std::optional<bool> include_raw_chunks = std::nullopt;
   // Sees every event before filters and consumer, on the consumer's thread; its exceptions reach
   // the consumer.
   std::function<void(const Event&)> on_event = nullptr;

@@ -64,11 +64,17 @@ struct Response {
   // `output_text`, else the text of the message, else nullopt.
   std::optional<std::string> text() const;
 
+  // The text read as JSON into a described struct. Fails as unwrap() does; with ValidationError `invalid_request` if
+  // the text is not one JSON value, or with all that is wrong in it, each with its path. Defined in
+  // allm/structured.hpp, which allm/chat.hpp includes.
+  template <class T>
+  Result<T> as() const;
+
   bool operator==(const Response&) const;
 };
 
-// The text of a response that ended normally. Fails with the response's own error if it has one,
-// else with StreamError `adapter_error`, whose message says how the response ended.
+// The text of a response that ended normally. Fails with the response's own error if it has one, with AdapterError
+// `content_filter` if a filter cut it off, else with StreamError `adapter_error`, whose message says how it ended.
 Result<std::string> unwrap(const Response& response);
 
 }  // namespace allm

@@ -42,12 +42,18 @@ struct ChatResult {
   std::vector<StepResult> steps = {};
   Usage usage = {};  // of all model calls: steps, prepare_step, agents that are tools of the run
   // Further data that is not part of `end`. A run with structured_finalize has {structured_finalize: {pass_1_halted,
-  // pass_2_error?}}.
+  // pass_1_response?, pass_2_error?}}. The tool calls of a last message that was cut off are not run and not in the
+  // thread; {dropped_tool_calls} lists them.
   Json metadata = empty_object();
   Json unknown_fields = null_json();
 
   // The final answer's text, "" if there is none.
   std::string text() const;
+
+  // The final answer read into a described struct. Fails as unwrap() does, or as Response::as() does. Defined in
+  // allm/structured.hpp, which allm/chat.hpp includes.
+  template <class T>
+  Result<T> as() const;
 
   // The end as text, "completed" and so on. The view is valid as long as the result.
   std::string_view halted_reason() const { return allm::halted_reason(end); }
@@ -66,5 +72,13 @@ struct ChatResult {
 
   bool operator==(const ChatResult&) const;
 };
+
+// The text of a run that completed with a whole answer, else an error that says why there is none; its metadata has
+// `halted_reason` and what the result says about it. The run's own error if it has one; StreamError `cancelled` for a
+// run that was cancelled, `timeout` for one whose time was over; AdapterError `content_filter` for an answer that a
+// filter cut off; StreamError `adapter_error` for one cut off by its length or ended in another way; SessionError
+// `invalid_status_for_operation` for a run that waits (for the user, for calls that the program answers) or was ended
+// by a tool, by halt_when or by a limit.
+Result<std::string> unwrap(const ChatResult& result);
 
 }  // namespace allm

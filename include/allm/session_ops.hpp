@@ -10,11 +10,18 @@
 //   error           only session_recover
 //
 // Options: context and session_id default to the session's own.
+//
+// start, continue and step also take a request: its messages are added to the session's thread, and its settings
+// (model, tools, response format, …) hold for this operation. Only the messages become part of the session; a later
+// operation that needs the settings gives them again, or has them in its engine. With messages, start and step are
+// allowed where they are without; continue is, if the first of them could be its message.
 #pragma once
 
+#include <concepts>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -35,6 +42,7 @@ struct SessionStep {
 // Runs the loop on the session's thread as it is.
 Result<SessionTurn> session_start(const Engine& engine, Session session,
                                   const CallOptions& options = default_options());
+Result<SessionTurn> session_start(const Engine& engine, Session session, Request request, const CallOptions& options);
 // Adds a user message (an answer, if a question is pending) and runs the loop.
 Result<SessionTurn> session_reply(const Engine& engine, Session session, Content reply,
                                   const CallOptions& options = default_options());
@@ -42,8 +50,11 @@ Result<SessionTurn> session_reply(const Engine& engine, Session session, Content
 Result<SessionTurn> session_continue(const Engine& engine, Session session,
                                      std::optional<Message> message = std::nullopt,
                                      const CallOptions& options = default_options());
+Result<SessionTurn> session_continue(const Engine& engine, Session session, Request request,
+                                     const CallOptions& options = default_options());
 // Runs one step.
 Result<SessionStep> session_step(const Engine& engine, Session session, const CallOptions& options = default_options());
+Result<SessionStep> session_step(const Engine& engine, Session session, Request request, const CallOptions& options);
 
 // Takes a session in error back to idle, at its last finished step: a broken turn is taken back, a
 // failed tool's turn is kept. Fails unless the session is in error.
@@ -106,12 +117,34 @@ class SessionStream : public PulledStream<SessionStream> {
 
 SessionStream session_stream_start(const Engine& engine, Session session,
                                    const CallOptions& options = default_options());
+SessionStream session_stream_start(const Engine& engine, Session session, Request request, const CallOptions& options);
 SessionStream session_stream_reply(const Engine& engine, Session session, Content reply,
                                    const CallOptions& options = default_options());
 SessionStream session_stream_continue(const Engine& engine, Session session,
                                       std::optional<Message> message = std::nullopt,
                                       const CallOptions& options = default_options());
+SessionStream session_stream_continue(const Engine& engine, Session session, Request request,
+                                      const CallOptions& options = default_options());
 SessionStream session_stream_step(const Engine& engine, Session session,
                                   const CallOptions& options = default_options());
+SessionStream session_stream_step(const Engine& engine, Session session, Request request, const CallOptions& options);
+
+// With a request and no options. Templates, so that a third argument in braces is always the options.
+template <std::same_as<Request> R>
+Result<SessionTurn> session_start(const Engine& engine, Session session, R request) {
+  return session_start(engine, std::move(session), std::move(request), default_options());
+}
+template <std::same_as<Request> R>
+Result<SessionStep> session_step(const Engine& engine, Session session, R request) {
+  return session_step(engine, std::move(session), std::move(request), default_options());
+}
+template <std::same_as<Request> R>
+SessionStream session_stream_start(const Engine& engine, Session session, R request) {
+  return session_stream_start(engine, std::move(session), std::move(request), default_options());
+}
+template <std::same_as<Request> R>
+SessionStream session_stream_step(const Engine& engine, Session session, R request) {
+  return session_stream_step(engine, std::move(session), std::move(request), default_options());
+}
 
 }  // namespace allm

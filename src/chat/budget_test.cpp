@@ -240,7 +240,7 @@ TEST_P(Budget, BothPassesOfAStructuredAnswerShareIt) {
   EXPECT_EQ(result.halted_reason(), "max_total_tokens");
   EXPECT_EQ(result.text(), "answer");
   EXPECT_EQ(result.full_metadata()["max_total_tokens"], 20);
-  EXPECT_EQ(result.full_metadata()["structured_finalize"], Json({{"pass_1_halted", "completed"}}));
+  EXPECT_EQ(result.metadata.at("structured_finalize").at("pass_1_halted"), "completed");
   EXPECT_EQ(adapter->calls(), 2U) << "there is no second pass";
   options.max_total_tokens = 21;
   EXPECT_EQ(run(engine_of({kGood, kAnswer, kAnswer}, usage), options).halted_reason(), "completed");

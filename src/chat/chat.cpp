@@ -9,7 +9,9 @@
 #include "chat/finalize_source.hpp"
 #include "chat/generate_source.hpp"
 #include "chat/lone_step_source.hpp"
+#include "chat/open_run.hpp"
 #include "chat/span_source.hpp"
+#include "engine/layered_options.hpp"
 #include "engine/observed_source.hpp"
 
 namespace allm {
@@ -18,28 +20,34 @@ namespace {
 // Who reads a stream: a consumer that may look at every event, or a function that wants the result.
 enum class Reader : std::uint8_t { of_events, of_the_result };
 
-// Makes the stream of a run whose options are in order, with `make_source` called on them.
+// Makes the stream of a run whose options are in order, with `make_source` called on them. The request's settings are
+// resolved; the rest of it is the run's.
 template <class MakeSource>
-EventStream open_run(const Engine& engine, const CallOptions& options, MakeSource make_source,
-                     Reader reader = Reader::of_events) {
-  auto run = resolve_run(engine, options);
+EventStream open_run(const Engine& engine, Request request, CallOptions options, MakeSource make_source,
+                     Reader reader = Reader::of_events, std::shared_ptr<const ToolSet> tools = nullptr) {
+  fill_options(options, take_settings(request));
+  auto run = resolve_run(engine, options, std::move(tools));
   if (!run) return failed_stream(run.error(), options);
-  (*run)->shows_messages = reader == Reader::of_events || options.on_event;
+  (*run)->shows_messages = reader == Reader::of_events || (*run)->options.on_event;
+  (*run)->request = std::move(request);
   const std::shared_ptr<const Run> settings = *run;
   return observed_stream(make_source(*std::move(run)), settings->options);
 }
 
-EventStream open_step(const Engine& engine, Thread thread, const CallOptions& options, Reader reader) {
+// Messages are the thread's, so that the run has them once.
+EventStream open_step(const Engine& engine, Thread thread, Request request, const CallOptions& options, Reader reader) {
   const auto make = [&](std::shared_ptr<const Run> run) {
     return std::make_unique<LoneStepSource>(std::move(run), std::move(thread));
   };
-  return open_run(engine, options, make, reader);
+  return open_run(engine, std::move(request), options, make, reader);
 }
 
-EventStream open_chat(const Engine& engine, Thread thread, const CallOptions& options, Reader reader) {
+EventStream open_chat(const Engine& engine, Thread thread, Request request, const CallOptions& options, Reader reader) {
   const auto make = [&](std::shared_ptr<Run> run) { return chat_source(std::move(run), std::move(thread)); };
-  return open_run(engine, options, make, reader);
+  return open_run(engine, std::move(request), options, make, reader);
 }
+
+Thread take_thread(Request& request) { return Thread(std::exchange(request.messages, {})); }
 
 }  // namespace
 
@@ -47,7 +55,7 @@ std::unique_ptr<EventSource> chat_source(std::shared_ptr<Run> run, Thread thread
   const SpanIds span = new_span(*run);
   if (run->telemetry != nullptr) run->trace.span_id = span.id;  // everything below is its child
   std::unique_ptr<EventSource> source;
-  const bool finalize = run->structured_finalize && run->has_response_format();
+  const bool finalize = run->structured_finalize && run->options.response_format;
   if (finalize) {
     source = std::make_unique<FinalizeSource>(run, std::move(thread));
   } else {
@@ -58,21 +66,41 @@ std::unique_ptr<EventSource> chat_source(std::shared_ptr<Run> run, Thread thread
 }
 
 ResponseStream stream_generate(const Engine& engine, Request request, const CallOptions& options) {
+  // One model call sends the tools of its request, if it has any, and else the engine's.
+  std::shared_ptr<const ToolSet> tools;
+  if (!request.tools.empty()) tools = std::make_shared<const ToolSet>(std::exchange(request.tools, {}));
   std::string request_id;
   const auto make = [&](std::shared_ptr<const Run> run) {
     request_id = run->request_id;
-    return std::make_unique<GenerateSource>(std::move(run), std::move(request));
+    return std::make_unique<GenerateSource>(std::move(run));
   };
-  EventStream events = open_run(engine, options, make);
+  EventStream events = open_run(engine, std::move(request), options, make, Reader::of_events, std::move(tools));
   return ResponseStream(std::move(events), std::move(request_id));
 }
 
+EventStream stream_thread(const Engine& engine, Thread thread, Request settings, const CallOptions& options) {
+  settings.messages = {};
+  return open_chat(engine, std::move(thread), std::move(settings), options, Reader::of_events);
+}
+EventStream stream_thread_step(const Engine& engine, Thread thread, Request settings, const CallOptions& options) {
+  settings.messages = {};
+  return open_step(engine, std::move(thread), std::move(settings), options, Reader::of_events);
+}
+
 StepStream stream_step(const Engine& engine, Thread thread, const CallOptions& options) {
-  return StepStream(open_step(engine, std::move(thread), options, Reader::of_events));
+  return StepStream(stream_thread_step(engine, std::move(thread), {}, options));
+}
+StepStream stream_step(const Engine& engine, Request request, const CallOptions& options) {
+  Thread thread = take_thread(request);
+  return StepStream(stream_thread_step(engine, std::move(thread), std::move(request), options));
 }
 
 ChatStream stream(const Engine& engine, Thread thread, const CallOptions& options) {
-  return ChatStream(open_chat(engine, std::move(thread), options, Reader::of_events));
+  return ChatStream(stream_thread(engine, std::move(thread), {}, options));
+}
+ChatStream stream(const Engine& engine, Request request, const CallOptions& options) {
+  Thread thread = take_thread(request);
+  return ChatStream(stream_thread(engine, std::move(thread), std::move(request), options));
 }
 
 Result<Response> generate(const Engine& engine, Request request, const CallOptions& options) {
@@ -80,11 +108,25 @@ Result<Response> generate(const Engine& engine, Request request, const CallOptio
 }
 
 Result<StepResult> step(const Engine& engine, Thread thread, const CallOptions& options) {
-  return StepStream(open_step(engine, std::move(thread), options, Reader::of_the_result)).finish();
+  return StepStream(open_step(engine, std::move(thread), {}, options, Reader::of_the_result)).finish();
+}
+Result<StepResult> step(const Engine& engine, Request request, const CallOptions& options) {
+  Thread thread = take_thread(request);
+  return StepStream(open_step(engine, std::move(thread), std::move(request), options, Reader::of_the_result)).finish();
 }
 
 Result<ChatResult> chat(const Engine& engine, Thread thread, const CallOptions& options) {
-  return ChatStream(open_chat(engine, std::move(thread), options, Reader::of_the_result)).finish();
+  return ChatStream(open_chat(engine, std::move(thread), {}, options, Reader::of_the_result)).finish();
+}
+Result<ChatResult> chat(const Engine& engine, Request request, const CallOptions& options) {
+  Thread thread = take_thread(request);
+  return ChatStream(open_chat(engine, std::move(thread), std::move(request), options, Reader::of_the_result)).finish();
+}
+
+Result<std::string> ask(const Engine& engine, Content question, const CallOptions& options) {
+  const Result<ChatResult> result = chat(engine, Thread{user(std::move(question))}, options);
+  if (!result) return std::unexpected(result.error());
+  return unwrap(*result);
 }
 
 }  // namespace allm

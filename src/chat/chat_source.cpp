@@ -4,6 +4,8 @@
 #include <utility>
 #include <variant>
 
+#include "allm/serialize.hpp"
+
 #include "data/overloaded.hpp"
 
 namespace allm {
@@ -27,10 +29,17 @@ std::optional<RunEnd> own_end(const StepResult& step, std::int64_t index) {
                     step.end);
 }
 
+// Calls of a message that did not end with `tool_calls` are neither run nor in the thread.
+void note_dropped_calls(const Response& response, Json& metadata) {
+  if (response.tool_calls.empty()) return;
+  Json& dropped = metadata["dropped_tool_calls"] = Json::array();
+  for (const ToolCall& call : response.tool_calls) dropped.push_back(to_json_value(call));
+}
+
 }  // namespace
 
 ChatSource::ChatSource(std::shared_ptr<const Run> run, Thread thread)
-    : run_(std::move(run)), call_(*run_, {}), result_(std::make_shared<ChatResult>()) {
+    : run_(std::move(run)), call_(*run_), result_(std::make_shared<ChatResult>()) {
   result_->thread = thread;
   begin_step(std::move(thread), 0);
 }
@@ -79,6 +88,7 @@ bool ChatSource::step_done() {
   result_->thread.messages = step.thread.messages;
   result_->usage += step.response.usage;
   if (run_->ledger) run_->ledger->add_usage(step.response.usage);
+  if (!runs_more(step)) note_dropped_calls(step.response, result_->metadata);
   if (std::optional<RunEnd> end = end_after(step)) {
     finish(*std::move(end));
     return false;

@@ -261,7 +261,7 @@ TEST(Chat, ChecksItsThreadInEveryTurn) {
   ASSERT_FALSE(invalid.has_value());
   EXPECT_TRUE(invalid.error().is<ValidationError>(ValidationError::Reason::invalid_thread));
   EXPECT_EQ(to_string(invalid.error().get_if<ValidationError>()->errors.at(0).path), "messages[1].tool_call_id");
-  const auto empty = chat(engine_of({kAnswer}), {});
+  const auto empty = chat(engine_of({kAnswer}), Thread());
   ASSERT_FALSE(empty.has_value());
   EXPECT_TRUE(empty.error().is<ValidationError>(ValidationError::Reason::invalid_request));
 }
@@ -294,7 +294,7 @@ TEST(Finalize, AsksOnceMoreInTheFormatAndWithoutTools) {
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->text(), "{}");
   EXPECT_EQ(result->steps.size(), 3U);
-  EXPECT_EQ(result->full_metadata(), Json({{"structured_finalize", {{"pass_1_halted", "completed"}}}}));
+  EXPECT_EQ(result->metadata.at("structured_finalize").at("pass_1_halted"), "completed");
   EXPECT_EQ(texts_of(result->thread).at(4), "user:Give your final answer now, in the requested format.");
   const auto requests = adapter->requests();
   ASSERT_EQ(requests.size(), 3U);
@@ -312,7 +312,7 @@ TEST(Finalize, FollowsARunThatWasCutShortButNotOneThatWaits) {
   for (const char* tool : {"asks", "halts", "manual"}) {
     const ChatResult result = run({{call_of("a", tool), kRunTools}}, finalizing());
     EXPECT_EQ(result.steps.size(), 1U);
-    EXPECT_EQ(result.metadata.at("structured_finalize"), Json({{"pass_1_halted", result.halted_reason()}}));
+    EXPECT_EQ(result.metadata.at("structured_finalize").at("pass_1_halted"), result.halted_reason());
   }
   EXPECT_EQ(run({{fake_text("x"), fake_error(Reason::timeout)}}, finalizing()).halted_reason(), "error");
 }

@@ -22,7 +22,8 @@ using Clock = std::chrono::steady_clock;
 // Settings of a model rather than of a run.
 bool is_model_setting(const Engine& engine, const std::string& name) {
   constexpr std::array<std::string_view, 4> kNames = {"model", "temperature", "max_tokens", "prompt_cache"};
-  return std::ranges::find(kNames, name) != kNames.end() || EngineAccess::impl(engine).params->provider.contains(name);
+  return std::ranges::find(kNames, name) != kNames.end() ||
+         EngineAccess::impl(engine).params->options.params.contains(name);
 }
 
 // The engine's params that are settings of a model, or those that are not.
@@ -36,9 +37,34 @@ Json params_of(const Engine& engine, bool of_model) {
   return chosen;
 }
 
+// The same for its defaults.
+CallOptions model_defaults(const CallOptions& defaults) {
+  return {.model = defaults.model,
+          .temperature = defaults.temperature,
+          .max_tokens = defaults.max_tokens,
+          .prompt_cache = defaults.prompt_cache,
+          .params = defaults.params,
+          .api_key = defaults.api_key};
+}
+CallOptions without_model_defaults(CallOptions defaults) {
+  defaults.model.reset();
+  defaults.temperature.reset();
+  defaults.max_tokens.reset();
+  defaults.prompt_cache.reset();
+  defaults.params = Json::object();
+  defaults.api_key = {};
+  return defaults;
+}
+
+// The engine for model calls alone. It keeps the id.
+Engine model_engine(const Engine& engine) {
+  const CallOptions& defaults = EngineAccess::impl(engine).options.defaults;
+  return engine.with_defaults(model_defaults(defaults)).with_tools({}).with_params(params_of(engine, true));
+}
+
 // One engine and what is known about its failures. Safe from any thread.
 struct Candidate {
-  explicit Candidate(const Engine& made) : engine(made.with_tools({}).with_params(params_of(made, true))) {}
+  explicit Candidate(const Engine& made) : engine(model_engine(made)) {}
   const Engine engine;
   std::atomic<Clock::time_point> failed_until{Clock::time_point::min()};
 
@@ -189,6 +215,7 @@ Engine fallback(std::vector<Engine> engines, FallbackOptions options) {
   made.adapter = std::make_shared<FallbackAdapter>(std::make_shared<const Candidates>(engines, std::move(options)));
   made.model.reset();
   made.params = params_of(engines.front(), false);
+  made.defaults = without_model_defaults(std::move(made.defaults));
   // Each engine retries, checks capabilities and tells costs by itself.
   made.retry = RetryPolicy::off();
   made.catalogue = nullptr;

@@ -75,6 +75,8 @@ Poll FinalizeSource::second_pass_done(const ChatResult& result) {
 
 Poll FinalizeSource::complete(ChatResult result, Json note) {
   done_ = true;
+  const std::optional<Response>& response = first_ ? first_->final_response : result.final_response;
+  if (response) note["pass_1_response"] = to_json_value(*response);
   result.metadata["structured_finalize"] = std::move(note);
   return ChatCompleted{std::make_shared<ChatResult>(std::move(result))};
 }

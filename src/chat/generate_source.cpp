@@ -4,8 +4,7 @@
 
 namespace allm {
 
-GenerateSource::GenerateSource(std::shared_ptr<const Run> run, Request request)
-    : run_(std::move(run)), call_(*run_, std::move(request)) {}
+GenerateSource::GenerateSource(std::shared_ptr<const Run> run) : run_(std::move(run)), call_(*run_) {}
 
 Poll GenerateSource::poll(const Waker& waker) {
   if (done_) return Poll::end();

@@ -15,7 +15,7 @@ namespace allm {
 
 class GenerateSource : public EventSource {
  public:
-  GenerateSource(std::shared_ptr<const Run> run, Request request);
+  explicit GenerateSource(std::shared_ptr<const Run> run);
   Poll poll(const Waker& waker) override;
 
   const PreparedCall& call() const { return call_; }

@@ -14,7 +14,7 @@ namespace allm {
 class LoneStepSource : public EventSource {
  public:
   LoneStepSource(std::shared_ptr<const Run> run, Thread thread)
-      : run_(std::move(run)), call_(*run_, {}), step_(run_, call_, std::move(thread), 0, StepSource::Place::alone) {}
+      : run_(std::move(run)), call_(*run_), step_(run_, call_, std::move(thread), 0, StepSource::Place::alone) {}
   Poll poll(const Waker& waker) override { return step_.poll(waker); }
 
  private:

@@ -24,22 +24,6 @@ bool is_adapter_only(std::string_view name) {
   return is_own_option(name) || std::ranges::find(kAdapterOnly, name) != kAdapterOnly.end();
 }
 
-void overlay(Json& target, const Json& values) {
-  if (!values.is_object()) return;
-  for (const auto& [name, value] : values.items()) {
-    if (name != "api_key") target[name] = value;
-  }
-}
-
-template <class T>
-void prefer(std::optional<T>& value, const std::optional<T>& call, const std::optional<T>& engine) {
-  if (call) {
-    value = call;
-  } else if (!value) {
-    value = engine;
-  }
-}
-
 bool has_image(const MessageList& messages) {
   return std::any_of(messages.begin(), messages.end(), [](const Message& message) {
     const auto* parts = std::get_if<std::vector<Part>>(&message.content);
@@ -50,46 +34,40 @@ bool has_image(const MessageList& messages) {
 
 }  // namespace
 
-PreparedCall::PreparedCall(const Run& run, Request request) : run_(run) {
+PreparedCall::PreparedCall(const Run& run) : run_(run) {
   const CallOptions& options = run.options;
-  const ParamDefaults& params = *EngineAccess::impl(run.engine).params;
+  Request request = run.request;
 
-  wrong_types_ = params.wrong_types;
-  if (options.temperature || request.temperature) wrong_types_.bad_temperature = false;
-  if (options.max_tokens || request.max_tokens) wrong_types_.bad_max_tokens = false;
-  if (options.prompt_cache || request.prompt_cache) wrong_types_.bad_prompt_cache = false;
-  prefer(request.temperature, options.temperature, params.options.temperature);
-  prefer(request.max_tokens, options.max_tokens, params.options.max_tokens);
-  if (run.ask_for_format) prefer(request.response_format, options.response_format, params.options.response_format);
-  prefer(request.tool_choice, options.tool_choice, params.options.tool_choice);
-  prefer(request.prompt_cache, options.prompt_cache, params.options.prompt_cache);
+  wrong_types_ = EngineAccess::impl(run.engine).params->wrong_types;
+  if (options.temperature) wrong_types_.bad_temperature = false;
+  if (options.max_tokens) wrong_types_.bad_max_tokens = false;
+  if (options.prompt_cache) wrong_types_.bad_prompt_cache = false;
+  request.temperature = options.temperature;
+  request.max_tokens = options.max_tokens;
+  if (run.ask_for_format) request.response_format = options.response_format;
+  request.tool_choice = options.tool_choice;
+  request.prompt_cache = options.prompt_cache;
   if (request.prompt_cache && !request.prompt_cache->key && options.session_id && !options.session_id->empty()) {
     request.prompt_cache->key = options.session_id;
   }
-  request.structured_finalize = request.structured_finalize || run.structured_finalize;
+  request.structured_finalize = run.structured_finalize;
 
-  call_.model = request.model;
-  prefer(call_.model, options.model, params.options.model ? params.options.model : run.engine.model());
+  call_.model = options.model ? options.model : run.engine.model();
   known_model_ = known_model(run, call_.model);
 
-  Json merged = Json::object();
-  overlay(merged, params.provider);
-  overlay(merged, request.options);
-  overlay(merged, options.params);
-  request.options = Json::object();
-  for (const auto& [name, value] : merged.items()) {
+  call_.options = options.params;
+  call_.options.erase("api_key");
+  for (const auto& [name, value] : call_.options.items()) {
     if (!is_adapter_only(name)) request.options[name] = value;
   }
-  call_.options = std::move(merged);
 
-  const std::vector<Tool>& tools = request.tools.empty() ? run.tools->tools() : request.tools;
-  request.tools = project_tools(tools, request.tool_choice);
+  request.tools = project_tools(run.tools->tools(), request.tool_choice);
   call_.request = std::move(request);
   call_.request_id = run.request_id;
   call_.trace = run.trace;
   call_.session_id = options.session_id;
   call_.api_key = options.api_key;
-  call_.include_raw_chunks = options.include_raw_chunks;
+  call_.include_raw_chunks = options.include_raw_chunks.value_or(false);
   call_.runtime = run.engine.runtime();
 }
 

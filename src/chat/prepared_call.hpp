@@ -14,8 +14,8 @@ namespace allm {
 
 class PreparedCall {
  public:
-  // `request` is the caller's, or empty but for its messages. `run` must outlive this.
-  PreparedCall(const Run& run, Request request);
+  // `run` must outlive this.
+  explicit PreparedCall(const Run& run);
 
   const AdapterCall& call() const { return call_; }
   const MessageList& messages() const { return call_.request.messages; }

@@ -132,7 +132,7 @@ Status StepSource::apply(StepPlan plan) {
   if (!plan.messages && !changes_settings(plan)) return check_call();
   if (changes_settings(plan)) {
     run_ = planned_run(*run_, std::move(plan));
-    planned_call_ = std::make_unique<PreparedCall>(*run_, Request{});
+    planned_call_ = std::make_unique<PreparedCall>(*run_);
     call_ = planned_call_.get();
   }
   call_->set_messages(std::move(messages));

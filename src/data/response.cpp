@@ -123,11 +123,16 @@ Result<std::string> unwrap(const Response& response) {
   if (response.finish_reason == FinishReason::stop) {
     if (std::optional<std::string> text = response.text()) return *std::move(text);
   }
+  std::string message =
+      fmt::format("the response ended {}, not with a text: {}", describe_end(response), advice(response));
+  Json metadata = {
+      {"finish_reason", response.finish_reason.has_value() ? Json(to_string(*response.finish_reason)) : Json(nullptr)}};
+  if (response.finish_reason == FinishReason::content_filter) {
+    return std::unexpected(
+        Error(AdapterError{.reason = AdapterError::Reason::content_filter}, std::move(message), std::move(metadata)));
+  }
   return std::unexpected(
-      Error(StreamError{.reason = StreamError::Reason::adapter_error},
-            fmt::format("the response ended {}, not with a text: {}", describe_end(response), advice(response)),
-            Json{{"finish_reason",
-                  response.finish_reason.has_value() ? Json(to_string(*response.finish_reason)) : Json(nullptr)}}));
+      Error(StreamError{.reason = StreamError::Reason::adapter_error}, std::move(message), std::move(metadata)));
 }
 
 }  // namespace allm

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/engine_impl.hpp"
+#include "engine/layered_options.hpp"
 
 namespace allm {
 namespace {
@@ -13,22 +14,28 @@ std::uint64_t next_engine_id() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-const std::shared_ptr<const ParamDefaults>& no_params() {
-  static const auto* const none = new std::shared_ptr<const ParamDefaults>(std::make_shared<const ParamDefaults>());
-  return *none;
+// What a call leaves out: the engine's defaults, and below them its params.
+std::shared_ptr<const ParamDefaults> read_defaults(const EngineOptions& options) {
+  auto read = std::make_shared<ParamDefaults>(read_params(options.params));
+  check_provider_params(options.defaults.params, *read);
+  CallOptions merged = options.defaults;
+  merged.tools.clear();  // they are in the engine's set
+  fill_options(merged, std::move(read->options));
+  read->options = std::move(merged);
+  return read;
 }
 
-std::shared_ptr<const ParamDefaults> defaults_of(const Json& params) {
-  if (params.is_object() && params.empty()) return no_params();
-  return std::make_shared<const ParamDefaults>(read_params(params));
+std::shared_ptr<const ToolSet> tool_set_of(std::vector<Tool> tools, const CallOptions& defaults) {
+  auto set = std::make_shared<const ToolSet>(std::move(tools));
+  return defaults.tools.empty() ? set : set->with(defaults.tools);
 }
 
 std::shared_ptr<const EngineAccess::Impl> make_impl(EngineOptions options) {
   auto impl = std::make_shared<EngineAccess::Impl>();
   impl->id = next_engine_id();
   impl->runtime = options.runtime ? options.runtime : Runtime::process();
-  impl->params = defaults_of(options.params);
-  impl->tools = std::make_shared<const ToolSet>(std::move(options.tools));
+  impl->params = read_defaults(options);
+  impl->tools = tool_set_of(std::move(options.tools), options.defaults);
   options.tools.clear();
   impl->options = std::move(options);
   return impl;
@@ -62,9 +69,15 @@ EngineOptions Engine::options() const {
   return options;
 }
 
+Engine Engine::with_adapter(std::shared_ptr<Adapter> adapter) const {
+  auto impl = std::make_shared<Impl>(EngineAccess::impl(*this));
+  impl->options.adapter = std::move(adapter);
+  return Engine(std::move(impl));
+}
+
 Engine Engine::with_tools(std::vector<Tool> tools) const {
   auto impl = std::make_shared<Impl>(EngineAccess::impl(*this));
-  impl->tools = std::make_shared<const ToolSet>(std::move(tools));
+  impl->tools = tool_set_of(std::move(tools), impl->options.defaults);
   return Engine(std::move(impl));
 }
 
@@ -76,8 +89,16 @@ Engine Engine::with_model(ModelRef model) const {
 
 Engine Engine::with_params(Json params) const {
   auto impl = std::make_shared<Impl>(EngineAccess::impl(*this));
-  impl->params = defaults_of(params);
   impl->options.params = std::move(params);
+  impl->params = read_defaults(impl->options);
+  return Engine(std::move(impl));
+}
+
+Engine Engine::with_defaults(CallOptions defaults) const {
+  auto impl = std::make_shared<Impl>(EngineAccess::impl(*this));
+  impl->options.defaults = std::move(defaults);
+  impl->params = read_defaults(impl->options);
+  if (!impl->options.defaults.tools.empty()) impl->tools = impl->tools->with(impl->options.defaults.tools);
   return Engine(std::move(impl));
 }
 

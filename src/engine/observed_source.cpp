@@ -9,10 +9,10 @@ namespace allm {
 ObservedSource::ObservedSource(std::unique_ptr<EventSource> inner, const CallOptions& options)
     : inner_(std::move(inner)),
       on_event_(options.on_event),
-      text_deltas_(options.emit_text_deltas),
-      tool_deltas_(options.emit_tool_deltas),
-      shows_reasoning_(options.emit_reasoning),
-      raw_chunks_(options.include_raw_chunks) {}
+      text_deltas_(options.emit_text_deltas.value_or(true)),
+      tool_deltas_(options.emit_tool_deltas.value_or(true)),
+      shows_reasoning_(options.emit_reasoning.value_or(true)),
+      raw_chunks_(options.include_raw_chunks.value_or(false)) {}
 
 Poll ObservedSource::poll(const Waker& waker) {
   if (!held_.empty()) return poll_held();

@@ -7,6 +7,8 @@
 
 #include "allm/trace.hpp"
 
+#include "engine/option_names.hpp"
+
 namespace allm {
 namespace {
 
@@ -28,7 +30,7 @@ bool read_number(const Json& value, std::optional<double>& target, std::string& 
   return false;
 }
 
-bool read_bool(const Json& value, bool& target, std::string& problem) {
+bool read_bool(const Json& value, std::optional<bool>& target, std::string& problem) {
   if (value.is_boolean()) {
     target = value.get<bool>();
     return true;
@@ -162,12 +164,7 @@ OptionRead read_option(std::string_view name, const Json& value, CallOptions& op
   if (name == "max_concurrency") return taken(read_integer(value, target.max_concurrency, problem));
   if (name == "on_tool_error") return taken(read_on_tool_error(value, target, problem));
   if (name == "on_unknown_tool") return taken(read_on_unknown_tool(value, target, problem));
-  if (name == "structured_finalize") {
-    bool finalize = false;
-    if (!read_bool(value, finalize, problem)) return taken(false);
-    target.structured_finalize = finalize;
-    return OptionRead::taken;
-  }
+  if (name == "structured_finalize") return taken(read_bool(value, target.structured_finalize, problem));
   if (name == "structured_finalize_nudge") return taken(read_text(value, target.structured_finalize_nudge, problem));
   if (name == "emit_text_deltas") return taken(read_bool(value, target.emit_text_deltas, problem));
   if (name == "emit_tool_deltas") return taken(read_bool(value, target.emit_tool_deltas, problem));
@@ -204,13 +201,33 @@ ParamDefaults read_params(const Json& params) {
     std::string problem;
     const OptionRead read =
         is_filter(name) ? OptionRead::taken : read_option(name, value, defaults.options, defaults.wrong_types, problem);
-    if (read == OptionRead::unknown) defaults.provider[name] = value;
-    if (read == OptionRead::invalid) {
-      if (defaults.problem.empty()) defaults.problem = name + " " + problem;
-      defaults.errors.push_back({{name}, "invalid_value"});
+    if (read == OptionRead::taken) continue;
+    if (read == OptionRead::unknown) {
+      const std::optional<std::string> near_miss = refuse_near_option(name);
+      if (!near_miss) {
+        defaults.options.params[name] = value;
+        continue;
+      }
+      problem = *near_miss;
     }
+    if (defaults.problem.empty()) defaults.problem = name + " " + problem;
+    defaults.errors.push_back({{name}, read == OptionRead::unknown ? "unknown_option" : "invalid_value"});
   }
   return defaults;
+}
+
+void check_provider_params(const Json& params, ParamDefaults& defaults) {
+  if (!params.is_object()) {
+    defaults.errors.push_back({{std::string("params")}, "invalid_type"});
+    if (defaults.problem.empty()) defaults.problem = "params must be an object";
+    return;
+  }
+  for (const auto& [name, value] : params.items()) {
+    const std::optional<std::string> problem = refuse_option_in_params(name);
+    if (!problem) continue;
+    defaults.errors.push_back({{std::string("params"), name}, "unknown_option"});
+    if (defaults.problem.empty()) defaults.problem = name + " " + *problem;
+  }
 }
 
 const CallOptions& default_options() {
@@ -233,7 +250,7 @@ Result<CallOptions> call_options_from_json(const Json& json) {
     std::string problem;
     const OptionRead read = read_option(name, value, options, wrong, problem);
     if (read == OptionRead::taken) continue;
-    if (read == OptionRead::unknown) problem = "is not an option";
+    if (read == OptionRead::unknown) problem = refuse_near_option(name).value_or("is not an option");
     errors.push_back({{name}, read == OptionRead::unknown ? "unknown_option" : "invalid_value"});
     problems += (problems.empty() ? "" : "; ") + name + " " + problem;
   }

@@ -22,12 +22,14 @@ OptionRead read_option(std::string_view name, const Json& value, CallOptions& op
 
 // An engine's params, taken apart once.
 struct ParamDefaults {
-  CallOptions options;
+  CallOptions options;  // its params are what goes to the provider
   WrongTypes wrong_types;
-  Json provider = Json::object();  // what goes to the provider
-  std::vector<FieldError> errors;  // params with values they cannot have
+  std::vector<FieldError> errors;  // params that are not options, or have values they cannot have
   std::string problem;             // the first of them in words
 };
 ParamDefaults read_params(const Json& params);
+
+// Adds the errors of settings that are for the provider alone.
+void check_provider_params(const Json& params, ParamDefaults& defaults);
 
 }  // namespace allm

@@ -103,9 +103,9 @@ TEST(LoopOptions, NullInTheParamsIsNone) {
 TEST(LoopOptions, FiltersInTheParamsAreIgnored) {
   const allm::Run run =
       resolved({{"emit_text_deltas", false}, {"emit_tool_deltas", "x"}, {"include_raw_chunks", true}}, {});
-  EXPECT_TRUE(run.options.emit_text_deltas);
-  EXPECT_TRUE(run.options.emit_tool_deltas);
-  EXPECT_FALSE(run.options.include_raw_chunks);
+  EXPECT_EQ(run.options.emit_text_deltas, std::nullopt);
+  EXPECT_EQ(run.options.emit_tool_deltas, std::nullopt);
+  EXPECT_EQ(run.options.include_raw_chunks, std::nullopt);
 }
 
 TEST(LoopOptions, ThatAreWrongAreAllNamed) {
@@ -119,11 +119,11 @@ TEST(LoopOptions, ThatAreWrongAreAllNamed) {
                                 .context = Json("text")});
   ASSERT_FALSE(run.has_value());
   EXPECT_TRUE(run.error().is<ValidationError>(ValidationError::Reason::invalid_option));
-  EXPECT_EQ(
-      fields_of(run.error()),
-      (std::vector<std::string>{"max_turns:invalid_value", "tool_timeout:invalid_value", "run_timeout:invalid_value",
-                                "max_concurrency:invalid_value", "on_tool_error:invalid_value", "context:invalid_value",
-                                "params:invalid_value", "mode:invalid_value", "max_concurrency:invalid_value"}));
+  EXPECT_EQ(fields_of(run.error()),
+            (std::vector<std::string>{"params:invalid_value", "mode:invalid_value", "max_concurrency:invalid_value",
+                                      "max_turns:invalid_value", "tool_timeout:invalid_value",
+                                      "run_timeout:invalid_value", "max_concurrency:invalid_value",
+                                      "on_tool_error:invalid_value", "context:invalid_value"}));
 }
 
 TEST(LoopOptions, LimitsAreCheckedAndOfTheCallBeforeTheEngines) {
@@ -298,9 +298,9 @@ TEST(OptionsFromJson, ReadEveryOptionByItsName) {
   EXPECT_EQ(options->max_concurrency, 3);
   EXPECT_EQ(std::get<ToolErrorAction>(*options->on_tool_error), ToolErrorAction::tell_model);
   EXPECT_EQ(options->on_unknown_tool, OnUnknownTool::report);
-  EXPECT_FALSE(options->emit_text_deltas);
-  EXPECT_FALSE(options->emit_tool_deltas);
-  EXPECT_TRUE(options->include_raw_chunks);
+  EXPECT_EQ(options->emit_text_deltas, false);
+  EXPECT_EQ(options->emit_tool_deltas, false);
+  EXPECT_EQ(options->include_raw_chunks, true);
   EXPECT_EQ(options->context, Json({{"a", 1}}));
   EXPECT_EQ(options->session_id, "s");
   EXPECT_EQ(options->request_id, "r");

@@ -2,11 +2,12 @@
 
 #include <cmath>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "engine/engine_impl.hpp"
+#include "engine/layered_options.hpp"
+#include "engine/option_names.hpp"
 #include "engine/request_id.hpp"
 #include "runtime/deadline.hpp"
 #include "runtime/runtime_impl.hpp"
@@ -18,10 +19,13 @@ constexpr std::string_view kDefaultNudge = "Give your final answer now, in the r
 
 class OptionProblems {
  public:
-  void add(const char* option, const char* problem) {
-    errors_.push_back({{std::string(option)}, "invalid_value"});
-    if (!message_.empty()) message_ += "; ";
-    message_ += std::string(option) + " " + problem;
+  void add(const char* option, const char* problem) { add({std::string(option)}, "invalid_value", problem); }
+  // Settings of the call and its request for the provider.
+  void check_params(const Json& params) {
+    if (!params.is_object()) return add("params", "must be an object");
+    for (const auto& [name, value] : params.items()) {
+      if (const auto problem = refuse_option_in_params(name)) add({"params", name}, "unknown_option", *problem);
+    }
   }
   void add_params(const ParamDefaults& params) {
     if (params.errors.empty()) return;
@@ -35,15 +39,14 @@ class OptionProblems {
   }
 
  private:
+  void add(Path path, const char* reason, const std::string& problem) {
+    message_ += (message_.empty() ? "" : "; ") + to_string(path) + " " + problem;
+    errors_.push_back({std::move(path), reason});
+  }
+
   std::vector<FieldError> errors_;
   std::string message_;
 };
-
-template <class T>
-T pick(const std::optional<T>& call, const std::optional<T>& engine, const std::type_identity_t<T>& fallback) {
-  if (call) return *call;
-  return engine ? *engine : fallback;
-}
 
 bool is_nonempty_object(const std::optional<Json>& context) {
   return context && context->is_object() && !context->empty();
@@ -58,7 +61,6 @@ const std::shared_ptr<const Json>& no_context() {
 
 const std::string* Run::model_name() const {
   if (options.model) return &options.model->id;
-  if (const auto& model = EngineAccess::impl(engine).params->options.model) return &model->id;
   return engine.model() ? &engine.model()->id : nullptr;
 }
 
@@ -80,26 +82,21 @@ std::optional<RunEnd> Run::ended() const {
   return std::nullopt;
 }
 
-bool Run::has_response_format() const {
-  return options.response_format.has_value() || EngineAccess::impl(engine).params->options.response_format.has_value();
-}
-
 namespace {
 
-RunLimits resolve_limits(const CallOptions& options, const CallOptions& defaults, OptionProblems& problems) {
-  const auto count = [&](const char* name, std::optional<std::int64_t> CallOptions::* option) {
-    const std::optional<std::int64_t> limit = options.*option ? options.*option : defaults.*option;
+RunLimits resolve_limits(const CallOptions& options, OptionProblems& problems) {
+  const auto count = [&](const char* name, const std::optional<std::int64_t>& limit) {
     if (limit && *limit < 1) problems.add(name, "must be at least 1");
     return limit;
   };
   RunLimits limits;
-  limits.max_total_tokens = count("max_total_tokens", &CallOptions::max_total_tokens);
-  limits.max_cost = options.max_cost ? options.max_cost : defaults.max_cost;
+  limits.max_total_tokens = count("max_total_tokens", options.max_total_tokens);
+  limits.max_cost = options.max_cost;
   if (limits.max_cost && !(std::isfinite(*limits.max_cost) && *limits.max_cost > 0)) {
     problems.add("max_cost", "must be a finite number above 0");
   }
-  limits.max_tool_calls = count("max_tool_calls", &CallOptions::max_tool_calls);
-  limits.max_repeated_failures = count("max_repeated_failures", &CallOptions::max_repeated_failures);
+  limits.max_tool_calls = count("max_tool_calls", options.max_tool_calls);
+  limits.max_repeated_failures = count("max_repeated_failures", options.max_repeated_failures);
   return limits;
 }
 
@@ -123,44 +120,36 @@ Result<std::shared_ptr<Run>> resolve_run(const Engine& engine, CallOptions optio
                                          std::shared_ptr<const ToolSet> tools) {
   const EngineAccess::Impl& impl = EngineAccess::impl(engine);
   if (RuntimeAccess::impl(*impl.runtime).is_of_parent_process()) return std::unexpected(forked_error());
-  const CallOptions& defaults = impl.params->options;
   auto run = std::make_shared<Run>();
   OptionProblems problems;
+  problems.check_params(options.params);
+  problems.add_params(*impl.params);
+  fill_options(options, impl.params->options);
 
-  run->mode = pick(options.mode, defaults.mode, Mode::automatic);
-  run->max_turns = pick(options.max_turns, defaults.max_turns, std::int64_t{8});
+  run->mode = options.mode.value_or(Mode::automatic);
+  run->max_turns = options.max_turns.value_or(8);
   if (run->max_turns < 1) problems.add("max_turns", "must be at least 1");
-  run->tool_timeout = pick(options.tool_timeout, defaults.tool_timeout, run->tool_timeout);
+  run->tool_timeout = options.tool_timeout.value_or(run->tool_timeout);
   if (run->tool_timeout.count() < 1) problems.add("tool_timeout", "must be at least 1 ms");
-  run->run_timeout = options.run_timeout ? options.run_timeout : defaults.run_timeout;
+  run->run_timeout = options.run_timeout;
   if (run->run_timeout) {
     if (run->run_timeout->count() < 1) problems.add("run_timeout", "must be at least 1 ms");
     run->deadline = deadline_after(*run->run_timeout);
   }
-  run->limits = resolve_limits(options, defaults, problems);
-  run->max_concurrency = options.max_concurrency ? options.max_concurrency : defaults.max_concurrency;
+  run->limits = resolve_limits(options, problems);
+  run->max_concurrency = options.max_concurrency;
   if (run->max_concurrency && *run->max_concurrency < 1) problems.add("max_concurrency", "must be at least 1");
-  run->on_tool_error = pick(options.on_tool_error, defaults.on_tool_error, OnToolError(ToolErrorAction::tell_model));
+  run->on_tool_error = options.on_tool_error.value_or(ToolErrorAction::tell_model);
   if (const auto* function = std::get_if<ToolErrorFunction>(&run->on_tool_error); function != nullptr && !*function) {
     problems.add("on_tool_error", "is an empty function");
   }
-  run->on_unknown_tool = pick(options.on_unknown_tool, defaults.on_unknown_tool, OnUnknownTool::error);
-  run->structured_finalize = pick(options.structured_finalize, defaults.structured_finalize, false);
-  if (run->structured_finalize) {
-    run->nudge =
-        pick(options.structured_finalize_nudge, defaults.structured_finalize_nudge, std::string(kDefaultNudge));
-  }
+  run->on_unknown_tool = options.on_unknown_tool.value_or(OnUnknownTool::error);
+  run->structured_finalize = options.structured_finalize.value_or(false);
+  if (run->structured_finalize) run->nudge = options.structured_finalize_nudge.value_or(std::string(kDefaultNudge));
   if (options.context && !options.context->is_object()) problems.add("context", "must be an object");
-  if (!options.params.is_object()) problems.add("params", "must be an object");
   run->telemetry = impl.options.telemetry.get();
-  if (!options.traceparent) options.traceparent = defaults.traceparent;
   run->trace = resolve_trace(options, run->telemetry != nullptr, problems);
-  problems.add_params(*impl.params);
   if (!problems.empty()) return std::unexpected(std::move(problems).error());
-
-  if (!is_nonempty_object(options.context)) options.context = defaults.context;
-  if (!options.session_id) options.session_id = defaults.session_id;
-  if (!options.request_id) options.request_id = defaults.request_id;
 
   run->engine = engine;
   if (!tools) tools = impl.tools;
@@ -169,7 +158,6 @@ Result<std::shared_ptr<Run>> resolve_run(const Engine& engine, CallOptions optio
   run->encoder = options.tool_result_encoder ? options.tool_result_encoder : impl.options.tool_result_encoder;
   run->approve = options.approve ? options.approve : impl.options.approve;
   if (run->limits.any()) run->ledger = std::make_shared<RunLedger>(run->limits);
-  if (!options.prepare_step) options.prepare_step = defaults.prepare_step;
   if (options.prepare_step || !run->tools->tools().empty()) run->side_usage = std::make_shared<SideUsage>();
   if (can_stop(options.cancel)) run->cancel = std::make_shared<CancelSignal>(options.cancel);
   run->can_end_early = run->run_timeout || run->cancel;

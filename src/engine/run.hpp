@@ -1,4 +1,4 @@
-// One run's settings, resolved once: call options over engine params over defaults. Everything that
+// One run's settings, resolved once: the call's over the request's over the engine's over defaults. Everything that
 // works on the run shares one of these.
 #pragma once
 
@@ -21,7 +21,10 @@ namespace allm {
 // Immutable once it is shared, but for what `ledger` and `cancel` point to; then safe to read from any thread.
 struct Run {
   Engine engine;
-  CallOptions options;  // as the caller gave them; its tools are merged into `tools`
+  // The call's, with what it leaves out taken from the engine. Their tools are merged into `tools`.
+  CallOptions options;
+  // The caller's request, whose settings are in `options`: its metadata goes into every model call.
+  Request request;
   std::shared_ptr<const ToolSet> tools;
   std::string request_id;
   std::shared_ptr<const Json> context;  // for handlers, never null
@@ -64,8 +67,6 @@ struct Run {
   // For the consumer's thread.
   std::optional<RunEnd> ended() const;
   ended::Limit overtime() const;
-  // Whether call or engine say what form the answer must have.
-  bool has_response_format() const;
   // The name of the model for telemetry, if it is known before a request is made.
   const std::string* model_name() const;
 };

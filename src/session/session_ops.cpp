@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "chat/open_run.hpp"
 #include "data/tool_errors.hpp"
 #include "engine/observed_source.hpp"
 #include "session/projection.hpp"
@@ -41,16 +42,16 @@ std::string_view advice_for(const Session& session) {
   }
 }
 
-bool allowed(const Session& session, Operation operation, const std::optional<Message>& message) {
+bool allowed(const Session& session, Operation operation, const Message* message) {
   switch (session.status) {
     case SessionStatus::idle:
     case SessionStatus::completed:
       return true;
     case SessionStatus::awaiting_user:
       return operation == Operation::reply ||
-             (operation == Operation::continue_run && message && message->role == Role::user);
+             (operation == Operation::continue_run && message != nullptr && message->role == Role::user);
     case SessionStatus::awaiting_tools:
-      return operation == Operation::continue_run && !message && session.pending_tool_calls.empty();
+      return operation == Operation::continue_run && message == nullptr && session.pending_tool_calls.empty();
     case SessionStatus::error:
       return false;
   }
@@ -71,17 +72,23 @@ const char* name_of(Operation operation) {
   return "use";
 }
 
-// The session with the new message, and the options with what the session adds to them.
-Result<Prepared> prepare(const Session& session, Operation operation, std::optional<Message> message,
+Request request_of(Message message) {
+  Request request;
+  request.messages.push_back(std::move(message));
+  return request;
+}
+
+// The session with the new messages, and the options with what the session adds to them.
+Result<Prepared> prepare(const Session& session, Operation operation, const MessageList& messages,
                          CallOptions options) {
-  if (!allowed(session, operation, message)) {
+  if (!allowed(session, operation, messages.empty() ? nullptr : &messages.front())) {
     return std::unexpected(wrong_status(session, name_of(operation), advice_for(session)));
   }
   Prepared prepared{session, std::move(options)};
   Session& seed = prepared.seed;
   seed.pending_question.reset();
   seed.pending_tool_call_id.reset();
-  if (message) seed.thread.messages.push_back(*std::move(message));
+  seed.thread.messages.append(messages);
   const std::optional<Json>& given = prepared.options.context;
   const bool given_none = !given || (given->is_object() && given->empty());
   if (given_none && seed.context.is_object() && !seed.context.empty()) prepared.options.context = seed.context;
@@ -89,41 +96,53 @@ Result<Prepared> prepare(const Session& session, Operation operation, std::optio
   return prepared;
 }
 
-SessionStream open_stream(const Engine& engine, Session session, Operation operation, std::optional<Message> message,
+// The messages of `request` are added to the session's.
+SessionStream open_stream(const Engine& engine, Session session, Operation operation, Request request,
                           const CallOptions& options) {
   const auto kind = operation == Operation::step ? SessionReducer::Kind::step : SessionReducer::Kind::chat;
-  Result<Prepared> prepared = prepare(session, operation, std::move(message), options);
+  Result<Prepared> prepared = prepare(session, operation, request.messages, options);
   if (!prepared) {
     return {failed_stream(prepared.error(), options), SessionReducer(session, session, kind)};
   }
   const Thread thread = prepared->seed.thread;
-  EventStream events;
-  if (kind == SessionReducer::Kind::step) {
-    events = stream_step(engine, thread, prepared->options);
-  } else {
-    events = stream(engine, thread, prepared->options);
-  }
+  EventStream events = kind == SessionReducer::Kind::step
+                           ? stream_thread_step(engine, thread, std::move(request), prepared->options)
+                           : stream_thread(engine, thread, std::move(request), prepared->options);
   return {std::move(events), SessionReducer(std::move(session), std::move(prepared->seed), kind)};
 }
 
 }  // namespace
 
 SessionStream session_stream_start(const Engine& engine, Session session, const CallOptions& options) {
-  return open_stream(engine, std::move(session), Operation::start, std::nullopt, options);
+  return session_stream_start(engine, std::move(session), Request{}, options);
+}
+SessionStream session_stream_start(const Engine& engine, Session session, Request request, const CallOptions& options) {
+  return open_stream(engine, std::move(session), Operation::start, std::move(request), options);
 }
 SessionStream session_stream_reply(const Engine& engine, Session session, Content reply, const CallOptions& options) {
-  return open_stream(engine, std::move(session), Operation::reply, user(std::move(reply)), options);
+  return open_stream(engine, std::move(session), Operation::reply, request_of(user(std::move(reply))), options);
 }
 SessionStream session_stream_continue(const Engine& engine, Session session, std::optional<Message> message,
                                       const CallOptions& options) {
-  return open_stream(engine, std::move(session), Operation::continue_run, std::move(message), options);
+  Request request = message ? request_of(*std::move(message)) : Request{};
+  return session_stream_continue(engine, std::move(session), std::move(request), options);
+}
+SessionStream session_stream_continue(const Engine& engine, Session session, Request request,
+                                      const CallOptions& options) {
+  return open_stream(engine, std::move(session), Operation::continue_run, std::move(request), options);
 }
 SessionStream session_stream_step(const Engine& engine, Session session, const CallOptions& options) {
-  return open_stream(engine, std::move(session), Operation::step, std::nullopt, options);
+  return session_stream_step(engine, std::move(session), Request{}, options);
+}
+SessionStream session_stream_step(const Engine& engine, Session session, Request request, const CallOptions& options) {
+  return open_stream(engine, std::move(session), Operation::step, std::move(request), options);
 }
 
 Result<SessionTurn> session_start(const Engine& engine, Session session, const CallOptions& options) {
   return session_stream_start(engine, std::move(session), options).finish();
+}
+Result<SessionTurn> session_start(const Engine& engine, Session session, Request request, const CallOptions& options) {
+  return session_stream_start(engine, std::move(session), std::move(request), options).finish();
 }
 Result<SessionTurn> session_reply(const Engine& engine, Session session, Content reply, const CallOptions& options) {
   return session_stream_reply(engine, std::move(session), std::move(reply), options).finish();
@@ -132,8 +151,15 @@ Result<SessionTurn> session_continue(const Engine& engine, Session session, std:
                                      const CallOptions& options) {
   return session_stream_continue(engine, std::move(session), std::move(message), options).finish();
 }
+Result<SessionTurn> session_continue(const Engine& engine, Session session, Request request,
+                                     const CallOptions& options) {
+  return session_stream_continue(engine, std::move(session), std::move(request), options).finish();
+}
 Result<SessionStep> session_step(const Engine& engine, Session session, const CallOptions& options) {
   return session_stream_step(engine, std::move(session), options).finish_step();
+}
+Result<SessionStep> session_step(const Engine& engine, Session session, Request request, const CallOptions& options) {
+  return session_stream_step(engine, std::move(session), std::move(request), options).finish_step();
 }
 
 Result<Session> session_recover(Session session) {

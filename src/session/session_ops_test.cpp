@@ -387,5 +387,44 @@ TEST(SessionStream, OfAStepIsFinishedAsAStep) {
   EXPECT_EQ(step->session.status, SessionStatus::completed);
 }
 
+TEST(SessionRequests, AddTheirMessagesAndHoldForOneOperation) {
+  const FakeCallScript answer = {fake_text("done"), fake_finish(FinishReason::stop)};
+  const auto adapter = fake({answer, answer, answer, answer}, {.record = true});
+  const Engine engine({.adapter = adapter});
+  Session session{.id = "s"};
+  session.thread.metadata = {{"topic", "rome"}};
+  const auto started =
+      session_start(engine, session, Request{.messages = {system("be brief"), user("hi")}, .temperature = 0.5});
+  ASSERT_TRUE(started.has_value()) << started.error().message();
+  EXPECT_EQ(started->session.thread.messages.size(), 3U);
+  EXPECT_EQ(started->session.thread.metadata, session.thread.metadata);
+  const auto continued =
+      session_continue(engine, started->session, {.messages = {user("more")}, .max_tokens = 7}, {.temperature = 0.1});
+  ASSERT_TRUE(continued.has_value());
+  EXPECT_EQ(continued->session.thread.messages.size(), 5U);
+  ASSERT_TRUE(session_step(engine, continued->session, Request{.messages = {user("x")}, .model = "m"}).has_value());
+  ASSERT_TRUE(session_start(engine, started->session, {.temperature = 0.9}).has_value()) << "braces are options";
+  const auto calls = adapter->requests();
+  EXPECT_EQ(calls.at(0).request.temperature, 0.5);
+  EXPECT_EQ(calls.at(0).session_id, "s");
+  EXPECT_EQ(calls.at(1).request.temperature, 0.1);
+  EXPECT_EQ(calls.at(1).request.max_tokens, 7);
+  EXPECT_EQ(calls.at(1).request.messages.size(), 4U);
+  EXPECT_EQ(calls.at(2).model->id, "m");
+  EXPECT_FALSE(calls.at(2).request.max_tokens.has_value());
+}
+
+TEST(SessionRequests, FitWhereTheirFirstMessageWould) {
+  const Engine engine({.adapter = fake({{fake_text("done"), fake_finish(FinishReason::stop)}})});
+  const Session asking{.thread = {user("hi"), assistant("Which?")},
+                       .status = SessionStatus::awaiting_user,
+                       .pending_question = "Which?"};
+  EXPECT_FALSE(session_continue(engine, asking, {.messages = {assistant("no")}}).has_value());
+  EXPECT_FALSE(session_start(engine, asking, Request{.messages = {user("Rome")}}).has_value());
+  const auto answered = session_continue(engine, asking, {.messages = {user("Rome")}});
+  ASSERT_TRUE(answered.has_value()) << answered.error().message();
+  EXPECT_EQ(answered->session.status, SessionStatus::completed);
+}
+
 }  // namespace
 }  // namespace allm::session_ops_test

@@ -1,0 +1,113 @@
+#include "engine/layered_options.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace allm {
+namespace {
+
+template <class T>
+void fill(std::optional<T>& value, std::optional<T>& lower) {
+  if (!value) value = std::move(lower);
+}
+// Functions and pointers.
+template <class T>
+void fill(T& value, T& lower) {
+  if (!value) value = std::move(lower);
+}
+void fill(std::stop_token& token, std::stop_token& lower) {
+  if (!token.stop_possible()) token = std::move(lower);
+}
+
+void merge_tools(std::vector<Tool>& tools, std::vector<Tool> lower) {
+  if (lower.empty()) return;
+  for (Tool& tool : tools) {
+    const auto same = std::ranges::find(lower, tool.name, &Tool::name);
+    if (same != lower.end()) {
+      *same = std::move(tool);
+    } else {
+      lower.push_back(std::move(tool));
+    }
+  }
+  tools = std::move(lower);
+}
+
+// Params that are not an object win, so that they are reported.
+void merge_params(Json& params, Json lower) {
+  if (!params.is_object() || (lower.is_object() && lower.empty())) return;
+  if (lower.is_object()) lower.update(params);
+  params = std::move(lower);
+}
+
+// The first context that is not empty counts. One that is not an object wins, so that it is reported.
+void merge_context(std::optional<Json>& context, std::optional<Json> lower) {
+  if (!context || (context->is_object() && context->empty())) context = std::move(lower);
+}
+
+}  // namespace
+
+void fill_options(CallOptions& options, CallOptions lower) {
+  // Names every option: one that is added must be added here, else this does not compile.
+  auto& [model, temperature, max_tokens, response_format, tool_choice, prompt_cache, tools, params, api_key, mode,
+         max_turns, run_timeout, max_total_tokens, max_cost, max_tool_calls, max_repeated_failures, cancel, halt_when,
+         prepare_step, structured_finalize, structured_finalize_nudge, tool_timeout, max_concurrency, on_tool_error,
+         on_unknown_tool, approve, tool_executor, tool_result_encoder, on_tool_progress, emit_text_deltas,
+         emit_tool_deltas, emit_reasoning, include_raw_chunks, on_event, context, session_id, request_id, traceparent] =
+      lower;
+  fill(options.model, model);
+  fill(options.temperature, temperature);
+  fill(options.max_tokens, max_tokens);
+  fill(options.response_format, response_format);
+  fill(options.tool_choice, tool_choice);
+  fill(options.prompt_cache, prompt_cache);
+  merge_tools(options.tools, std::move(tools));
+  merge_params(options.params, std::move(params));
+  if (options.api_key.empty()) options.api_key = std::move(api_key);
+  fill(options.mode, mode);
+  fill(options.max_turns, max_turns);
+  fill(options.run_timeout, run_timeout);
+  fill(options.max_total_tokens, max_total_tokens);
+  fill(options.max_cost, max_cost);
+  fill(options.max_tool_calls, max_tool_calls);
+  fill(options.max_repeated_failures, max_repeated_failures);
+  fill(options.cancel.now, cancel.now);
+  fill(options.cancel.after_tools, cancel.after_tools);
+  fill(options.cancel.after_step, cancel.after_step);
+  fill(options.halt_when, halt_when);
+  fill(options.prepare_step, prepare_step);
+  fill(options.structured_finalize, structured_finalize);
+  fill(options.structured_finalize_nudge, structured_finalize_nudge);
+  fill(options.tool_timeout, tool_timeout);
+  fill(options.max_concurrency, max_concurrency);
+  fill(options.on_tool_error, on_tool_error);
+  fill(options.on_unknown_tool, on_unknown_tool);
+  fill(options.approve, approve);
+  fill(options.tool_executor, tool_executor);
+  fill(options.tool_result_encoder, tool_result_encoder);
+  fill(options.on_tool_progress, on_tool_progress);
+  fill(options.emit_text_deltas, emit_text_deltas);
+  fill(options.emit_tool_deltas, emit_tool_deltas);
+  fill(options.emit_reasoning, emit_reasoning);
+  fill(options.include_raw_chunks, include_raw_chunks);
+  fill(options.on_event, on_event);
+  merge_context(options.context, std::move(context));
+  fill(options.session_id, session_id);
+  fill(options.request_id, request_id);
+  fill(options.traceparent, traceparent);
+}
+
+CallOptions take_settings(Request& request) {
+  CallOptions options;
+  options.model = request.model;  // stays in the request as well: providers and recordings see it there
+  options.temperature = std::exchange(request.temperature, std::nullopt);
+  options.max_tokens = std::exchange(request.max_tokens, std::nullopt);
+  options.response_format = std::exchange(request.response_format, std::nullopt);
+  options.tool_choice = std::exchange(request.tool_choice, std::nullopt);
+  options.prompt_cache = std::exchange(request.prompt_cache, std::nullopt);
+  options.tools = std::exchange(request.tools, {});
+  options.params = std::exchange(request.options, Json::object());
+  if (std::exchange(request.structured_finalize, false)) options.structured_finalize = true;
+  return options;
+}
+
+}  // namespace allm

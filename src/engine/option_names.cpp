@@ -1,0 +1,101 @@
+#include "engine/option_names.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "data/ascii.hpp"
+#include "engine/own_options.hpp"
+
+namespace allm {
+namespace {
+
+// Options of the loop, by their JSON names. No provider has a setting of such a name.
+constexpr std::array<std::string_view, 15> kLoopOptions = {"max_turns",
+                                                           "tool_timeout_ms",
+                                                           "run_timeout_ms",
+                                                           "max_total_tokens",
+                                                           "max_cost",
+                                                           "max_repeated_failures",
+                                                           "max_concurrency",
+                                                           "on_tool_error",
+                                                           "on_unknown_tool",
+                                                           "structured_finalize",
+                                                           "structured_finalize_nudge",
+                                                           "emit_text_deltas",
+                                                           "emit_tool_deltas",
+                                                           "emit_reasoning",
+                                                           "include_raw_chunks"};
+
+// Options of allm that providers know as well, by these names or by others in another spelling. `mode`, `model` and
+// `context` are too close to names of providers (`models`, `content`) to guess.
+constexpr std::array<std::string_view, 8> kSharedOptions = {"temperature", "max_tokens",   "response_format",
+                                                            "tool_choice", "prompt_cache", "max_tool_calls",
+                                                            "session_id",  "request_id"};
+
+// Names that a C++ user would expect, because the field is called so.
+struct FieldName {
+  std::string_view name;
+  std::string_view option;
+};
+constexpr std::array<FieldName, 2> kFieldNames = {
+    {{"tool_timeout", "tool_timeout_ms"}, {"run_timeout", "run_timeout_ms"}}};
+
+// Lower case and without underscores: maxTurns and max_turns are one name.
+std::string plain(std::string_view name) {
+  std::string text;
+  for (const char c : name) {
+    if (c != '_' && c != '-') text += to_lower(c);
+  }
+  return text;
+}
+
+// Whether one letter more, less, other or swapped with its neighbour makes `b` of `a`.
+bool within_one_edit(std::string_view a, std::string_view b) {
+  if (a.size() > b.size()) std::swap(a, b);
+  if (b.size() - a.size() > 1) return false;
+  const auto different = std::ranges::mismatch(a, b);
+  const auto i = static_cast<std::size_t>(different.in1 - a.begin());
+  if (a.size() < b.size()) return a.substr(i) == b.substr(i + 1);
+  if (i == a.size() || a.substr(i + 1) == b.substr(i + 1)) return true;
+  return i + 1 < a.size() && a[i] == b[i + 1] && a[i + 1] == b[i] && a.substr(i + 2) == b.substr(i + 2);
+}
+
+std::string did_you_mean(std::string_view option) {
+  return "is not an option: did you mean " + std::string(option) + "?";
+}
+
+bool is_known(std::string_view name) {
+  return std::ranges::find(kLoopOptions, name) != kLoopOptions.end() ||
+         std::ranges::find(kSharedOptions, name) != kSharedOptions.end() || is_own_option(name);
+}
+
+}  // namespace
+
+std::optional<std::string> refuse_near_option(std::string_view name) {
+  if (is_known(name)) return std::nullopt;
+  const std::string spelling = plain(name);
+  for (const std::string_view option : kLoopOptions) {
+    if (within_one_edit(spelling, plain(option))) return did_you_mean(option);
+  }
+  for (const FieldName& field : kFieldNames) {
+    if (within_one_edit(spelling, plain(field.name))) return did_you_mean(field.option);
+  }
+  for (const std::string_view option : kSharedOptions) {
+    if (within_one_edit(name, option)) return did_you_mean(option);
+  }
+  for (const std::string_view option : kOwnOptions) {
+    if (within_one_edit(name, option)) return did_you_mean(option);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> refuse_option_in_params(std::string_view name) {
+  if (std::ranges::find(kLoopOptions, name) != kLoopOptions.end()) {
+    return "is an option of allm, not a setting of the provider: set it in CallOptions";
+  }
+  return refuse_near_option(name);
+}
+
+}  // namespace allm
