@@ -1,5 +1,5 @@
 // Streams on an Asio event loop: async_next and async_finish, for every class of streams (EventStream, ChatStream,
-// SessionStream, …). Header only; nothing else in allm includes it, and only programs that do need Asio.
+// SessionStream, …). Header only. No other header of allm includes it, so only programs that include it need Asio.
 //
 // Boost.Asio is used; define ALLM_STANDALONE_ASIO to use standalone Asio.
 //
@@ -7,9 +7,9 @@
 //     if (event) …                                        // otherwise the stream is at its end
 //   });
 //
-// The stream outlives the operation, and one operation at a time uses it. The executor runs one function at a time for
-// it: that of a single-threaded io_context, or a strand. No thread waits while an operation is pending. Dropping the
-// stream while an operation is pending abandons it: the handler is destroyed without being called.
+// The stream must outlive the operation, and only one operation at a time may use it. The executor must run one
+// function at a time: use that of a single-threaded io_context, or a strand. No thread waits while an operation is
+// pending. If the stream is dropped while an operation is pending, the handler is destroyed without being called.
 #pragma once
 
 #include <atomic>
@@ -40,8 +40,8 @@ namespace net = ::asio;
 namespace net = ::boost::asio;
 #endif
 
-// One pending async_next or async_finish. It is the target of the stream's waker, so it lives until the stream has
-// something or forgets the waker.
+// One pending async_next or async_finish; not for direct use. The stream's waker owns it, so it exists until the stream
+// has an event or releases the waker.
 template <class Stream, class Executor, class Handler, bool kToTheEnd>
 class StreamOperation : public Waker::Target,
                         public std::enable_shared_from_this<StreamOperation<Stream, Executor, Handler, kToTheEnd>> {
@@ -50,7 +50,7 @@ class StreamOperation : public Waker::Target,
       : stream_(stream), executor_(executor), work_(std::move(executor)), handler_(std::move(handler)) {}
 
   void wake() noexcept override {
-    // Several wake-ups are one.
+    // Wake-ups before the next poll are merged.
     if (!woken_.exchange(true)) post_poll();
   }
 
@@ -88,7 +88,7 @@ class StreamOperation : public Waker::Target,
   Executor executor_;
   net::executor_work_guard<Executor> work_;
   Handler handler_;
-  std::atomic<bool> woken_{true};  // a poll is on its way
+  std::atomic<bool> woken_{true};  // a poll is posted
   bool done_ = false;
 
   template <bool kEnd, class Signature, class S, class E, class Token>
@@ -111,7 +111,8 @@ auto async_next(Stream& stream, Executor executor, Token&& token) {
   return start_operation<false, void(Poll)>(stream, std::move(executor), std::forward<Token>(token));
 }
 
-// Reads the rest and completes with what the stream's finish() returns: void(Result<ChatResult>) for a ChatStream.
+// Reads the remaining events and completes with the return value of the stream's finish(): void(Result<ChatResult>) for
+// a ChatStream.
 template <class Stream, class Executor, class Token>
 auto async_finish(Stream& stream, Executor executor, Token&& token) {
   using Finished = decltype(stream.finish());

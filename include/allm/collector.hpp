@@ -1,5 +1,5 @@
-// The collector folds events into results. It is what the folded functions use themselves, so a
-// program that shows events and then wants the result gets exactly what `chat` would have returned.
+// The collector folds events into results. A program that applies every event of a run to a collector gets the result
+// that the folded function (generate, step or chat) would have returned.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,8 @@ namespace allm {
 class StreamCollector {
  public:
   StreamCollector();
-  // `seed` is the thread that the run started from: what a cancelled run leaves behind.
+  // `seed` is the thread that the run started from. It is the thread of the result if the run is cancelled in its first
+  // step.
   explicit StreamCollector(Thread seed);
   StreamCollector(const StreamCollector& other);
   StreamCollector(StreamCollector&& other) noexcept;
@@ -22,23 +23,22 @@ class StreamCollector {
   ~StreamCollector();
 
   void apply(const Event& event);
-  void apply(Event&& event);  // the same, taking what it keeps from the event
+  void apply(Event&& event);  // the same; moves from the event
 
-  // The response of the message being collected. Fails with the error that came before any message.
+  // The response of the current message. Fails if an error came before any message, with that error.
   Result<Response> response() const&;
-  Result<Response> response() &&;  // the same, giving up what was collected
-  // The last finished step. Fails with the error that kept it from finishing, or with StreamError
-  // `cancelled`.
+  Result<Response> response() &&;  // the same; moves from the collector
+  // The last finished step. If no step has finished, fails with the error of the run, or with StreamError `cancelled`.
   Result<StepResult> step_result() const;
-  // The run's result. A run whose first step failed gives that error; one that was not read to its
-  // end gives a result with halted_reason "cancelled" and the steps that were finished.
+  // The run's result. If the first step failed, its error. If the run was not read to its end, a result with
+  // halted_reason "cancelled" and the finished steps.
   Result<ChatResult> chat_result() const;
   // The result of a tool batch: messages in the order in which the calls were started.
   Result<ToolBatch> tool_batch() const;
 
   bool saw_chat_completed() const;
-  // Whether the run failed at once: an error came, and no step was or can be finished. An error
-  // within a message is the message's, and its step is still to come.
+  // Whether the run failed in its first step before a message began, so that no step is or can be finished. An error
+  // inside a message belongs to the message, and the StepCompleted of its step follows.
   bool failed() const;
   // Whether a message is being collected: one has begun and its step is not completed.
   bool in_message() const;

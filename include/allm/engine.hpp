@@ -1,4 +1,4 @@
-// The engine: a model, tools and settings, put together once and used for many runs.
+// The engine: a model, tools and settings, combined once and used for many runs.
 #pragma once
 
 #include <cstdint>
@@ -24,33 +24,35 @@ struct EngineOptions {
   std::shared_ptr<Adapter> adapter = nullptr;
   std::optional<ModelRef> model = std::nullopt;
   std::vector<Tool> tools = {};
-  std::shared_ptr<ToolExecutor> tool_executor = nullptr;             // default: DefaultToolExecutor
+  std::shared_ptr<ToolExecutor> tool_executor = nullptr;             // default: handlers and lanes of the tools
   std::shared_ptr<ToolResultEncoder> tool_result_encoder = nullptr;  // default: JsonToolResultEncoder
-  ApprovalGate approve = nullptr;                                    // of every run that has none of its own
+  ApprovalGate approve = nullptr;                                    // for every run without a gate of its own
   // Options of every call and request that leaves them out. Tools in it are added to `tools`.
   CallOptions defaults = {};
   // Settings for the provider, by its own names: {"top_p": 0.9}. Names of allm's options are read as such where
   // `defaults` leaves them out, for settings that come from a file: {"temperature": 0.2, "max_turns": 4}; only the
   // event filters are ignored here. A name that is nearly an option of allm is an error that says which was meant.
   Json params = empty_object();
-  Json context = empty_object();  // for handlers, where neither call nor session has one
+  Json context = empty_object();  // for handlers, if neither the call nor the session has a context
   RetryPolicy retry = RetryPolicy::standard();
   std::shared_ptr<Telemetry> telemetry = nullptr;
   std::shared_ptr<const Catalogue> catalogue = nullptr;  // for capability checks and costs
   std::shared_ptr<Runtime> runtime = nullptr;            // default: Runtime::process()
-  // Check tool arguments against their schemas; a tool can opt out on its own.
+  // Check tool arguments against their schemas. Tool::validate_arguments switches the check off for one tool.
   bool validate_arguments = true;
   Json metadata = empty_object();
 };
 
-// An immutable value: copying it copies a pointer, and copies may be used from any thread. A moved-from engine is one
-// without an adapter, as Engine() is.
+// An immutable value. Copying copies a pointer; copies share ownership of adapter, executor, encoder, telemetry and
+// runtime, and may be used from any thread. The constructor does not check the options: runs do, and fail before the
+// first model call. A moved-from engine is like Engine(): it has no adapter.
 class Engine {
  public:
-  Engine();  // without an adapter; good for the tool runner alone
+  Engine();  // without an adapter; enough for the tool runner
   explicit Engine(EngineOptions options);
 
-  // Positive and unique in the process; copies and derived engines keep it.
+  // Positive and unique in the process. Copies and the engines of with_…() have the same id; an engine made from
+  // options() has a new one.
   std::uint64_t id() const;
   const std::shared_ptr<Adapter>& adapter() const;
   const std::optional<ModelRef>& model() const;
@@ -61,7 +63,7 @@ class Engine {
   const std::shared_ptr<Telemetry>& telemetry() const;
   const std::shared_ptr<Runtime>& runtime() const;
 
-  // The options it was made from, to derive another engine:
+  // The options of this engine, to make another one:
   //   auto options = engine.options(); options.model = "other"; Engine other(options);
   EngineOptions options() const;
   // An engine that differs in one respect and keeps the id.
@@ -80,7 +82,7 @@ class Engine {
   std::shared_ptr<const Impl> impl_;
 };
 
-// An engine without an adapter: what the tool runner uses where none is given.
+// An engine without an adapter: the default argument of the tool runner.
 const Engine& default_engine();
 
 }  // namespace allm

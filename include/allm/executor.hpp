@@ -1,5 +1,5 @@
-// How tool calls are executed and their results written. Implement these to run tools elsewhere or
-// to word results in your own way.
+// Executors run tool calls; encoders write their results for the model. Implement one to run tools elsewhere, or to
+// write results in another form; allm/conformance.hpp checks it.
 #pragma once
 
 #include <functional>
@@ -11,9 +11,10 @@
 
 namespace allm {
 
-// Runs one call whose tool exists and whose arguments fit. Called on a worker thread, several calls
-// at once. The runner keeps the deadline, whatever the executor does; an execute() that is past it may outlive the run,
-// as a handler may (allm/handler.hpp).
+// Runs tool calls. Gets the calls whose tool exists and whose arguments have been checked, on pool threads, several at
+// once. With an executor, tools in the worker lane and commands do not run in their lanes: the executor gets their
+// calls too. The runner enforces the deadline; an execute() that is past it may outlive the run, as a handler may
+// (allm/handler.hpp). Engines and runs share ownership of an executor.
 class ToolExecutor {
  public:
   virtual ~ToolExecutor() = default;
@@ -26,9 +27,9 @@ using Handlers = std::map<std::string, Handler, std::less<>>;
 
 // Calls the tool's handler. A tool without one, which is pure data, gets the handler of its name:
 //   DefaultToolExecutor executor({{"get_weather", get_weather}});
-// The tool's own handler counts before that of its name. A tool that has neither fails with ToolError `not_found`. A
-// handler that throws is answered as ToolError `handler_raised`, with the exception as the error's cause(): nothing is
-// thrown, so that an executor which decorates this one sees an outcome for every call. Safe to call from any thread.
+// A tool's own handler is used first. A call of a tool that has neither fails with ToolError `not_found`. If a handler
+// throws, the call fails with ToolError `handler_raised`, whose cause() is the exception; execute() does not throw, so
+// that an executor which decorates this one sees an outcome for every call. Safe to call from any thread.
 class DefaultToolExecutor : public ToolExecutor {
  public:
   DefaultToolExecutor() = default;
@@ -39,19 +40,20 @@ class DefaultToolExecutor : public ToolExecutor {
   Handlers handlers_;
 };
 
-// Executes one call and waits for its answer, however long that takes: for tests of executors and handlers, with a
+// Executes one call and blocks until it is answered, without a deadline: for tests of executors and handlers, with a
 // context of ToolContext::for_testing. An exception of the executor becomes ToolError `handler_raised`, and a
 // completion that is dropped without an answer ToolError `invalid_return`, as in a run.
 ToolOutcome execute_and_wait(ToolExecutor& executor, const Tool& tool, const Json& arguments,
                              const ToolContext& context);
 
-// Writes results as the content of tool messages. Called on the consumer's thread.
+// Writes results as the content of tool messages. Called on the consumer's thread; runs on several threads may share an
+// encoder.
 class ToolResultEncoder {
  public:
   virtual ~ToolResultEncoder() = default;
-  // Any error returned here becomes ToolError `encoding_failed`.
+  // An error or an exception becomes ToolError `encoding_failed`.
   virtual Result<std::string> encode(const Json& value) = 0;
-  // Must not fail: what it cannot carry it describes.
+  // Must not fail: it describes a value that it cannot write. If it throws, JsonToolResultEncoder writes the failure.
   virtual std::string encode_failure(const ToolFailure& failure) = 0;
 };
 

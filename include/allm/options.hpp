@@ -24,18 +24,18 @@
 
 namespace allm {
 
-// What to do when a tool call fails: tell the model and go on, or end the run with halted_reason
-// "tool_error" once the other calls of the turn have finished.
+// What to do when a tool call fails: report the failure to the model and go on, or end the run with halted_reason
+// "tool_error" after the other calls of the step have finished.
 enum class ToolErrorAction : std::uint8_t { tell_model, halt };
 
-// The decision of a policy function. A default-made one is no decision: the run halts, and the
-// failure becomes ToolError `invalid_return`.
+// The decision of an error policy function. A default-constructed decision is invalid: the run halts, and the failure
+// becomes ToolError `invalid_return`.
 class ToolErrorDecision {
  public:
   ToolErrorDecision() = default;
-  // Goes on with `value` as if the tool had succeeded with it.
+  // Goes on as if the tool had returned `value`.
   static ToolErrorDecision continue_with(Json value);
-  // Tells the model about the failure and goes on, as ToolErrorAction::tell_model does.
+  // Reports the failure to the model and goes on, as ToolErrorAction::tell_model does.
   static ToolErrorDecision tell_model();
   static ToolErrorDecision halt();
 
@@ -52,21 +52,23 @@ class ToolErrorDecision {
 using ToolErrorFunction = std::function<ToolErrorDecision(const ToolCall&, const ToolFailure&)>;
 using OnToolError = std::variant<ToolErrorAction, ToolErrorFunction>;
 
-// What to do when the model calls a tool that does not exist: fail the step, or tell the model
+// What to do when the model calls a tool that does not exist: fail the step, or treat the call as a failed tool call
 // (through the error policy) and go on.
 enum class OnUnknownTool : std::uint8_t { error, report };
 
-// Tokens that end a run when they are asked to stop, from any thread. They can be asked one after the other, from mild
-// to strict. The thread that is left is always valid, and can be continued. If one was asked before the run began, the
-// model is not called. Where there is no loop to end, a model call fails with StreamError `cancelled`; a step that is
-// cancelled during its tools is completed, with metadata {"halted_reason": "cancelled"}.
+// Stop tokens that end a run. Stop may be requested from any thread, and on several tokens one after the other, each
+// stricter than the one before. The conversation that is left is always valid and can be continued. If stop was
+// requested before the run begins, the model is not called. Outside the loop (generate, step) a cancelled model call
+// fails with StreamError `cancelled`; a step that is cancelled during its tool calls is completed, and its end is
+// ended::Cancelled.
 struct Cancellation {
-  // At once: a model call is dropped and leaves nothing in the thread; tools that run are killed (in the thread lane:
-  // asked to stop and left to themselves) and answered as `cancelled`, those that do not run yet as `not_run`.
+  // At once. A model call is dropped and adds nothing to the conversation. Tool calls that run are answered as
+  // `cancelled`: their processes are killed, or their handlers are asked to stop and not waited for. Tool calls that
+  // have not started are answered as `not_run`.
   std::stop_token now = {};
-  // As soon as no tool runs: as `now`, but that tools which run are waited for, with their results.
+  // As `now`, but tool calls that run are waited for and keep their results.
   std::stop_token after_tools = {};
-  // When the step is over: the model's message and its tools.
+  // After the current step: the model's message and its tool calls.
   std::stop_token after_step = {};
 };
 
@@ -83,56 +85,56 @@ struct CallOptions {
   // Further settings for the provider, by its own names; merged with those of the request and the engine. A name that
   // is one of allm's own options, or nearly one, is an error that says which was meant.
   Json params = empty_object();
-  // Instead of the one that the adapter would find.
+  // Used instead of the key that the adapter would find.
   ApiKey api_key = {};
 
   // --- The loop ---
-  // manual: the loop runs no tool, it hands every call to the program. Default: automatic.
+  // manual: the loop runs no tool; every call becomes pending and the program answers it. Default: automatic.
   std::optional<Mode> mode = std::nullopt;
-  // Model calls at the most. Default 8: enough for most agents, and a bound on what one that goes
-  // in circles costs.
+  // The maximum of model calls. Default 8: enough for most agents, and a limit on the costs of an agent that does not
+  // finish.
   std::optional<std::int64_t> max_turns = std::nullopt;
-  // For the whole run, from the call on: model calls, waits between tries and tools. A model call that is not over by
-  // then is dropped, and tools that still run time out; the run ends with halted_reason "run_timeout". Where there is
-  // no loop to end (generate, step), a model call fails with AdapterError `timeout`. Default: no limit.
+  // Time limit of the whole run, from the call on: model calls, waits between attempts and tool calls. When it is
+  // reached, a model call is dropped, tool calls that still run time out, and the run ends with halted_reason
+  // "run_timeout". Outside the loop (generate, step) a model call fails with AdapterError `timeout`. Default: no limit.
   std::optional<std::chrono::milliseconds> run_timeout = std::nullopt;
-  // Limits of the whole run, each with a halted reason of its name. They are looked at after each step that would be
-  // followed by another; the tools of a step that exceeds one have run. Default: none.
+  // Limits of the whole run, each with a halted reason of its name. They are checked after each step that another step
+  // would follow, so the tool calls of the step that exceeds a limit have run. Default: none.
   std::optional<std::int64_t> max_total_tokens = std::nullopt;  // input and output, of all model calls
-  // In the currency of the model's prices. A call whose cost cannot be told ends the run as well.
+  // In the currency of the model's prices. A model call of unknown cost ends the run as well.
   std::optional<double> max_cost = std::nullopt;
-  // Tools that are run; calls beyond it are answered as not run, and the run ends.
+  // Tool calls that are run. Further calls are answered as `not_run`, and the run ends.
   std::optional<std::int64_t> max_tool_calls = std::nullopt;
   // How often the same call, by name and arguments, may fail in the same way in a row.
   std::optional<std::int64_t> max_repeated_failures = std::nullopt;
   // Ends the run from outside, with halted_reason "cancelled".
   Cancellation cancel = {};
-  // Asked after each step that would be followed by another; true ends the run. Called on the
-  // consumer's thread; its exceptions reach the consumer.
+  // Called after each step that another step would follow; true ends the run. Called on the consumer's thread; its
+  // exceptions reach the consumer.
   std::function<bool(const StepResult&)> halt_when = nullptr;
   // Decides what the model is sent in a step: another view of the thread, other tools, another model. Called before the
   // model call of each step, on the consumer's thread; its exceptions reach the consumer. Default: the whole thread.
   PrepareStep prepare_step = nullptr;
-  // Ask once more for the final answer in `response_format`, after a loop without it: for models
-  // that cannot use tools and a schema in one call.
+  // Run the loop without `response_format`, then ask once more for the final answer in that format: for models that
+  // cannot use tools and a schema in one call.
   std::optional<bool> structured_finalize = std::nullopt;
   // The user message that asks for it; empty for none. Default: "Give your final answer now, in the
   // requested format."
   std::optional<std::string> structured_finalize_nudge = std::nullopt;
 
   // --- Tools ---
-  // Per call. Default 30 s.
+  // Time limit of one tool call. Default 30 s.
   std::optional<std::chrono::milliseconds> tool_timeout = std::nullopt;
-  // Calls of a turn that run at once. Default: as many as there are, at most 8 or twice the cores,
-  // whichever is more: handlers wait more than they compute.
+  // The maximum of calls of a step that run at the same time. Default: 8 or twice the number of cores, whichever is
+  // more, because handlers mostly wait.
   std::optional<std::int64_t> max_concurrency = std::nullopt;
   std::optional<OnToolError> on_tool_error = std::nullopt;      // default: tell_model
   std::optional<OnUnknownTool> on_unknown_tool = std::nullopt;  // default: error
-  // Asked before any call of a turn is run; default: the engine's, and without one every call is allowed.
+  // Called before any call of a step runs. Default: the engine's gate; without a gate every call is allowed.
   ApprovalGate approve = nullptr;
   std::shared_ptr<ToolExecutor> tool_executor = nullptr;
   std::shared_ptr<ToolResultEncoder> tool_result_encoder = nullptr;
-  // Progress that handlers report, on the consumer's thread; its exceptions reach the consumer.
+  // Receives the progress that handlers report, on the consumer's thread; its exceptions reach the consumer.
   std::function<void(const ToolCall&, const Json&)> on_tool_progress = nullptr;
 
   // --- Events ---
@@ -142,27 +144,25 @@ struct CallOptions {
   // ReasoningDelta and ReasoningCompleted. Response::reasoning has the text in any case.
   std::optional<bool> emit_reasoning = std::nullopt;
   std::optional<bool> include_raw_chunks = std::nullopt;
-  // Sees every event before filters and consumer, on the consumer's thread; its exceptions reach
-  // the consumer.
+  // Receives every event before filters and consumer, on the consumer's thread; its exceptions reach the consumer.
   std::function<void(const Event&)> on_event = nullptr;
 
-  // --- Who and what for ---
+  // --- Context and ids ---
   std::optional<Json> context = std::nullopt;  // an object, for handlers
   std::optional<std::string> session_id = std::nullopt;
   std::optional<std::string> request_id = std::nullopt;  // default: 16 random bytes, base64url
-  // The span of the caller that this run is a part of, in the form of a W3C traceparent header
-  // ("00-<trace id>-<span id>-01"): telemetry uses its trace id, and the run's outermost span is its child. It is not
-  // sent to providers. Default: each run has a trace of its own.
+  // The caller's span, in the form of a W3C traceparent header ("00-<trace id>-<span id>-01"): telemetry uses its trace
+  // id, and the run's outermost span is its child. It is not sent to providers. Default: each run has a trace of its
+  // own.
   std::optional<std::string> traceparent = std::nullopt;
 };
 
-// Options with nothing set: what functions use where none are given. A function rather than `{}` in
-// their declarations, which would make every user's compiler instantiate all of the above.
+// Options with nothing set: the default argument of functions. A function instead of `{}`, so that files which include
+// their declarations do not instantiate all of the above.
 const CallOptions& default_options();
 
-// Options from their JSON form, by the names above (`tool_timeout` as `tool_timeout_ms`, and so on). Functions
-// have none. Fails with ValidationError `invalid_option` naming the option that is unknown or has a
-// value it cannot have.
+// Reads options from JSON, by the names above (`tool_timeout` as `tool_timeout_ms`, and so on). Callbacks have no JSON
+// form. Fails with ValidationError `invalid_option` that names the option which is unknown or has an invalid value.
 Result<CallOptions> call_options_from_json(const Json& json);
 
 }  // namespace allm

@@ -19,7 +19,7 @@ class ResultStream : public PulledStream<ResultStream<T>> {
   explicit ResultStream(EventStream events) : events_(std::move(events)) {}
 
   Poll poll(const Waker& waker);
-  // Cancels the run and frees what it held; the stream is then at its end.
+  // Cancels the run and frees its resources without waiting; the stream is then at its end.
   void drop() { events_.drop(); }
 
   // Reads the remaining events and returns what the folded function returns; it does not matter which events were read

@@ -1,4 +1,4 @@
-// The runtime: every thread that allm starts.
+// The runtime owns every thread that allm starts.
 //
 // One loop runs timers and every HTTP exchange, on a thread of its own or on a thread that waits for an exchange. Tool
 // handlers run on an elastic pool that grows when handlers block and shrinks when they do not. A program has one
@@ -15,32 +15,32 @@
 namespace allm {
 
 struct RuntimeOptions {
-  // Threads for handlers. Calls beyond it wait in a queue, their deadlines running.
+  // The maximum of threads for handlers. Further calls wait in a queue while their deadlines run.
   std::size_t max_threads = 4096;
-  // Handlers that overstayed their deadline and still run. Their threads are replaced, so this
-  // bounds what code that never returns can cost; beyond it calls fail at once with ToolError
-  // `overloaded`.
+  // The maximum of handlers that are set aside: they still run after their deadline or after their run was dropped.
+  // Their threads are replaced, so this limits how many threads handlers that never return can occupy. Beyond it calls
+  // fail at once with ToolError `overloaded`.
   std::size_t max_set_aside = 1024;
   // How long a thread without work is kept.
   std::chrono::milliseconds idle_timeout = std::chrono::seconds(5);
-  // Worker processes. Calls beyond it wait, their deadlines running.
+  // The maximum of worker processes. Further calls wait while their deadlines run.
   std::size_t max_workers = 64;
-  // How long one without work is kept: longer than a thread, because starting one takes milliseconds.
+  // How long a worker without work is kept: longer than a thread, because starting a process takes milliseconds.
   std::chrono::milliseconds worker_idle_timeout = std::chrono::seconds(30);
-  // The path of the executable that starts and ends commands and is the worker processes, for programs whose main does
-  // not call run_as_worker_if_asked. Empty: found as docs/tool-lanes.md says.
+  // The path of the executable that runs as process supervisor and as worker, for programs whose main does not call
+  // run_as_worker_if_asked. Empty: allm searches for it as docs/tool-lanes.md describes.
   std::string helper = {};
 };
 
 struct RuntimeStats {
-  std::size_t threads = 0;    // of the pool, set aside ones included
-  std::size_t running = 0;    // handlers running now, set aside ones included
+  std::size_t threads = 0;    // of the pool, including those set aside
+  std::size_t running = 0;    // handlers running now, including those set aside
   std::size_t queued = 0;     // handlers waiting for a thread
   std::size_t set_aside = 0;  // handlers running past their deadline or for a dropped run
   std::uint64_t late = 0;     // handlers that returned after they had been set aside
 };
 
-// A timer. Destroying it cancels it; a callback that is running then is not waited for.
+// A timer. Destroying it cancels it, but does not wait for a callback that is already running. One thread at a time.
 class Timer {
  public:
   Timer() = default;
@@ -61,14 +61,15 @@ class Timer {
 // runtime of its own.
 class Runtime {
  public:
+  // Throws std::system_error if the system has no descriptors left, as the first call of process() does.
   static std::shared_ptr<Runtime> create(RuntimeOptions options = {});
-  // The process's runtime, made at its first use and never torn down.
+  // The runtime of the process, made at its first use and never destroyed.
   static const std::shared_ptr<Runtime>& process();
 
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
-  // Stops the loop and waits for idle threads. Handlers that still run keep what they need alive
-  // and end on their own.
+  // Stops the loop and waits for threads without work. Does not wait for handlers that still run; those own what allm
+  // gave them.
   ~Runtime();
 
   RuntimeStats stats() const;
@@ -77,7 +78,7 @@ class Runtime {
   // Calls `callback` on the loop once, not before `delay`: on the loop's thread, or on a thread that waits for a
   // stream. It must return quickly and not throw.
   [[nodiscard]] Timer after(std::chrono::nanoseconds delay, std::function<void()> callback);
-  // The same without a way to cancel it; only the runtime's end keeps it from being called.
+  // The same, but it cannot be cancelled. `callback` is not called if the runtime is destroyed before.
   void post_after(std::chrono::nanoseconds delay, std::function<void()> callback);
 
  private:

@@ -1,7 +1,7 @@
 // Streams: lazy, pulled sources of events.
 //
-// Nothing happens before the first poll, a slow consumer slows the producer, and dropping a stream
-// cancels what it was doing. A stream ties to any event loop through a Waker, or blocks in next().
+// Nothing happens before the first poll, a slow consumer slows the producer down, and dropping a stream cancels its
+// run. A stream can be read from any event loop through a Waker, or by blocking in next().
 #pragma once
 
 #include <chrono>
@@ -16,9 +16,9 @@
 
 namespace allm {
 
-// Tells a consumer that polling again is worth it. Copies wake the same consumer. wake() may be
-// called from any thread, at any time, any number of times, also after the consumer is gone; it
-// must return quickly and must not call back into the stream. It never throws.
+// Tells a consumer to poll again. Copies wake the same consumer. wake() may be called from any thread, at any time, any
+// number of times, also after the consumer was destroyed. It never throws. An implementation of Target returns quickly
+// and does not call the stream.
 class Waker {
  public:
   class Target {
@@ -42,14 +42,14 @@ class Waker {
   std::shared_ptr<Target> target_;
 };
 
-// What one poll gave: an event, nothing yet, or the end. In a condition it is true if there is an event:
+// The result of one poll: an event, pending (no event yet), or the end. In a condition it is true if there is an event:
 //   while (allm::Poll event = stream.next()) show(*event);
 class Poll {
  public:
   static Poll pending();
   static Poll end();
   Poll(Event event);
-  // Straight from an event's payload.
+  // Makes the event from its payload.
   template <class T>
     requires detail::kIsPayload<std::remove_cvref_t<T>>
   Poll(T&& payload) : state_(State::event), event_(std::forward<T>(payload)) {}
@@ -57,7 +57,7 @@ class Poll {
   bool has_event() const { return state_ == State::event; }
   bool is_pending() const { return state_ == State::pending; }
   bool is_end() const { return state_ == State::end; }
-  // Only when has_event().
+  // Call these only if has_event().
   const Event& event() const { return *event_; }
   Event& event() { return *event_; }
   Event take();
@@ -75,8 +75,8 @@ class Poll {
   std::optional<Event> event_;
 };
 
-// The implementer's view. One thread at a time polls a source; its destructor cancels what it was
-// doing and does not wait for it.
+// Produces events when it is polled; adapters implement it. One thread at a time. The destructor cancels the work of
+// the source and does not wait for it.
 class EventSource {
  public:
   EventSource() = default;
@@ -84,22 +84,22 @@ class EventSource {
   EventSource& operator=(const EventSource&) = delete;
   virtual ~EventSource() = default;
 
-  // The next event; or pending, and `waker` is called when polling again is worth it; or the end,
-  // and then the end for ever. Never blocks. Only the waker of the latest poll is called. Must not throw: what the
-  // source of an adapter throws fails the model call (AdapterError `unknown`), and what a source throws that is read
-  // directly reaches its reader.
+  // Returns the next event; or pending, and the source calls `waker` when the consumer should poll again; or the end,
+  // and from then on always the end. Never blocks. Only the waker of the latest poll is called. Must not throw: an
+  // exception from the source of an adapter fails the model call (AdapterError `unknown`); an exception from a source
+  // that a program reads directly reaches that program.
   virtual Poll poll(const Waker& waker) = 0;
 };
 
-// How every class of streams is read, over the poll() of the class itself. One thread at a time.
+// The functions that every stream class has for reading; they call poll() of that class. One thread at a time.
 template <class Stream>
 class PulledStream {
  public:
   // The next event, or the end; never pending. Blocks.
   Poll next();
-  // As next(), but gives up at `deadline`: the result is then pending, and the stream goes on.
+  // As next(), but returns pending at `deadline`; the stream can be read further.
   Poll next(std::chrono::steady_clock::time_point deadline);
-  // What is there now, without waiting.
+  // As next(), but returns pending instead of blocking.
   Poll try_next();
 
   class Iterator {
@@ -127,16 +127,18 @@ class PulledStream {
   Stream& stream() { return static_cast<Stream&>(*this); }
 };
 
-// The user's view: movable, single pass, used by one thread at a time.
+// A stream of events, as programs read it. Owns its source. Movable, single pass, one thread at a time. A failure of
+// the run is an ErrorEvent.
 class EventStream : public PulledStream<EventStream> {
  public:
   EventStream() = default;  // ended
   explicit EventStream(std::unique_ptr<EventSource> source);
 
-  // The next event; or pending, and `waker` is called when polling again is worth it; or the end.
+  // Returns the next event; or pending, and `waker` is called when the consumer should poll again; or the end. Never
+  // blocks.
   Poll poll(const Waker& waker);
 
-  // Cancels the run and frees what it held; the stream is then at its end.
+  // Cancels the run and frees its resources without waiting; the stream is then at its end.
   void drop() { source_.reset(); }
 
  private:

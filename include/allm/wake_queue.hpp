@@ -1,7 +1,7 @@
-// Many streams on one epoll loop: a file descriptor that is readable when one of them can go on.
+// Many streams on one epoll loop: a file descriptor that is readable when one of them should be polled.
 //
 //   allm::WakeQueue woken;                                  // watch woken.fd() for EPOLLIN
-//   stream.poll(woken.waker(7));                            // pending: 7 is in take() when polling again is worth it
+//   stream.poll(woken.waker(7));                            // pending: take() returns 7 when to poll again
 //   for (std::uint64_t key : woken.take()) …                // when the descriptor is readable
 #pragma once
 
@@ -14,10 +14,10 @@
 namespace allm {
 
 // Works with every loop that watches file descriptors: epoll, poll, libuv, glib. Wakers may be called from any thread,
-// also after the queue is gone; everything else is for one thread at a time.
+// also after the queue was destroyed; all other functions: one thread at a time.
 class WakeQueue {
  public:
-  // Throws std::system_error if the system gives no descriptor.
+  // Throws std::system_error if the system has no descriptor left.
   WakeQueue();
   WakeQueue(const WakeQueue&) = delete;
   WakeQueue& operator=(const WakeQueue&) = delete;
@@ -27,7 +27,8 @@ class WakeQueue {
   int fd() const;
   // A waker that puts `key` into the queue. One waker can be used for every poll of a stream.
   Waker waker(std::uint64_t key) const;
-  // Takes all keys, in the order in which they were woken; a key that was woken several times is there once.
+  // Removes and returns all keys, in the order in which they were woken; a key that was woken several times occurs
+  // once.
   std::vector<std::uint64_t> take();
 
  private:
