@@ -56,6 +56,8 @@ def quick_checks():
         script("include order", 1, "scripts/lint_includes.py"),
         script("code in documents, self-test", 1, "scripts/check_snippets.py", "--self-test"),
         script("code in documents", 1, "scripts/check_snippets.py"),
+        script("links in documents, self-test", 1, "scripts/check_links.py", "--self-test"),
+        script("links in documents", 1, "scripts/check_links.py"),
     ]
 
 
