@@ -27,10 +27,11 @@ struct AgentToolOptions {
   // How long a call may take. Longer than that of other tools, because an agent makes several model calls.
   std::chrono::milliseconds timeout = std::chrono::minutes(10);
   // How deep agents may call agents; the agent of a run that no agent started has depth 1. Deeper calls fail, so that
-  // agents that call each other come to an end.
+  // agents cannot call each other without end.
   int max_depth = 4;
-  // Of the agent's runs: max_turns, limits, halt_when, prepare_step, on_event (which sees the agent's events) and so
-  // on. Ids, context, deadline and trace are those of the calling run.
+  // Options of the agent's runs: max_turns, limits, halt_when, prepare_step, on_event (which receives the agent's
+  // events) and so on. Ids and trace are always those of the calling run. The context is that of the calling run unless
+  // it is set here, and the deadline is that of the call unless `run_timeout` ends earlier.
   CallOptions options = {};
 
   static Json default_schema();  // {"task": string}, required
@@ -45,8 +46,8 @@ struct AgentToolOptions {
 // - Cancelling or dropping the calling run ends the agent, as does the deadline of the call.
 //
 // The agent's answer is the result. Its question becomes the calling run's question; a reply goes to the calling model,
-// which may call the agent again, and the agent then begins anew. A halt by one of its tools halts the calling run. Any
-// other end (an error, a limit, a call that is manual or suspended, which nothing could answer) is a failure of the
+// which may call the agent again; the agent then starts a new conversation. A halt by one of its tools halts the
+// calling run. Any other end (an error, a limit, or a pending call, which nothing could answer) is a failure of the
 // call. Progress reports name each tool that the agent runs: {"agent": name, "tool": name}.
 //
 // The agent is polled on the consumer's thread, as the calling run is: callbacks run there, and agents that wait for

@@ -23,8 +23,8 @@ class Approval {
   static Approval allow_with(Json arguments);
   // Does not run the call and tells the model why. A denial is not a tool failure: `on_tool_error` is not called.
   static Approval deny(std::string reason);
-  // Does not run it yet: the call becomes pending, as that of a manual tool, and the run ends for the program (or a
-  // person) to answer it. In the tool runner, where nothing can be pending, it is answered as `not_run`.
+  // Does not run the call yet: the call becomes pending (PendingKind::suspended) and the run ends, so that the program
+  // or a person can decide. In the tool runner, which has no pending calls, the call is answered as `not_run`.
   static Approval suspend() { return Approval(Kind::suspend); }
 
   enum class Kind : std::uint8_t { none, allow, deny, suspend };
@@ -39,10 +39,10 @@ class Approval {
   std::string reason_;
 };
 
-// Sees every call of a turn before any of them runs, manual ones included, and returns one decision each, in their
-// order. Called on the consumer's thread, which waits for it. It fails closed: if it throws, or returns another number
-// of decisions, no call of the turn runs and the model is told that they were denied. `tool_help` runs nothing and is
-// answered whatever the gate says; where the whole loop is manual, nothing runs and the gate is not asked.
+// Gets all calls of a step before any of them runs, including manual ones, and returns one decision for each, in their
+// order. Called on the consumer's thread, which waits for it; runs on several threads may call it at the same time. If
+// it throws or returns another number of decisions, all calls of the step are denied. Calls of `tool_help` run nothing
+// and are answered regardless of the decision. In manual mode no call runs and the gate is not called.
 using ApprovalGate = std::function<std::vector<Approval>(std::span<const ToolCall>)>;
 
 }  // namespace allm

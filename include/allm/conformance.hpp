@@ -4,8 +4,8 @@
 //   const auto report = allm::check_adapter([] { return std::make_shared<MyAdapter>(); });
 //   if (!report.passed()) std::cerr << report.summary();
 //
-// Each function blocks until all its checks are done. Checks run on threads of their own, because what they check may
-// block for ever: a call that does not return is reported, and its thread is left behind with the object it is in.
+// Each function blocks until all its checks are done. Checks run on threads of their own, because the checked code may
+// block for ever: a call that does not return is reported, and its thread and the object that it uses are leaked.
 // docs/conformance.md explains every check.
 #pragma once
 
@@ -60,12 +60,12 @@ struct AdapterConformanceOptions {
   std::chrono::milliseconds timeout = std::chrono::seconds(30);
   // How many calls are open at once in the check of concurrent calls.
   std::size_t threads = 4;
-  // Null: the process's.
+  // Null: Runtime::process().
   std::shared_ptr<Runtime> runtime = nullptr;
 };
 
-// `factory` makes an adapter; it is called once for each group of checks, so that a scripted adapter can begin anew.
-// Called from several threads, one after the other.
+// `factory` makes an adapter; it is called once for each group of checks, so that a scripted adapter starts from its
+// beginning. Called from several threads, one after the other.
 ConformanceReport check_adapter(std::function<std::shared_ptr<Adapter>()> factory,
                                 const AdapterConformanceOptions& options = {});
 
@@ -89,7 +89,7 @@ ConformanceReport check_executor(std::shared_ptr<ToolExecutor> executor,
                                  const ExecutorConformanceOptions& options = {});
 
 struct EncoderConformanceOptions {
-  // Results to encode, beside those that the suite brings.
+  // Results to encode, in addition to those of the suite.
   std::vector<Json> values = {};
   // How many threads encode at once.
   std::size_t threads = 4;

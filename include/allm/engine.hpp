@@ -27,11 +27,11 @@ struct EngineOptions {
   std::shared_ptr<ToolExecutor> tool_executor = nullptr;             // default: handlers and lanes of the tools
   std::shared_ptr<ToolResultEncoder> tool_result_encoder = nullptr;  // default: JsonToolResultEncoder
   ApprovalGate approve = nullptr;                                    // for every run without a gate of its own
-  // Options of every call and request that leaves them out. Tools in it are added to `tools`.
+  // Options for every call and request that does not set them. Tools in it are added to `tools`.
   CallOptions defaults = {};
-  // Settings for the provider, by its own names: {"top_p": 0.9}. Names of allm's options are read as such where
-  // `defaults` leaves them out, for settings that come from a file: {"temperature": 0.2, "max_turns": 4}; only the
-  // event filters are ignored here. A name that is nearly an option of allm is an error that says which was meant.
+  // Settings for the provider, by its own names: {"top_p": 0.9}. Names of allm's own options ({"temperature": 0.2,
+  // "max_turns": 4}, for settings from a file) set those options if `defaults` does not; only the event filters are
+  // ignored here. A name that is nearly one of allm's options fails the run with an error that names the option.
   Json params = empty_object();
   Json context = empty_object();  // for handlers, if neither the call nor the session has a context
   RetryPolicy retry = RetryPolicy::standard();

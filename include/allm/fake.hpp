@@ -1,12 +1,11 @@
-// The scripted model: says what a script tells it to. For tests, examples and trying things out
-// without a key.
+// A scripted model, for tests, examples and experiments without a key. It answers from a script:
 //
 //   auto fake = allm::fake({{allm::fake_tool_call("c0", "weather", {{"city", "Rome"}}),
 //                            allm::fake_finish(allm::FinishReason::tool_calls)},
 //                           {allm::fake_text("Sunny."), allm::fake_finish(allm::FinishReason::stop)}});
 //   allm::Engine engine({.adapter = fake, .tools = {weather}});
 //
-// or what a function answers that sees the request:
+// or from a function of the request:
 //
 //   auto echo = allm::fake([](const allm::Request& request) -> allm::FakeCallScript {
 //     return {allm::fake_text(request.messages.back().text()), allm::fake_finish(allm::FinishReason::stop)};
@@ -31,7 +30,7 @@ namespace allm {
 struct FakeText {
   std::string text;
 };
-// Reasoning before or between what the model says.
+// Reasoning, before or between the other entries.
 struct FakeReasoning {
   std::string text;
 };
@@ -39,7 +38,7 @@ struct FakeToolCall {
   std::string id;
   std::string name;
   Json arguments = empty_object();
-  // The text the model sent. If given, the arguments are what it says, or {} if it is no object.
+  // The text that the model sent. If given, the arguments are its value, or {} if it is not a JSON object.
   std::optional<std::string> raw_arguments = std::nullopt;
 };
 struct FakeToolCallDelta {
@@ -55,7 +54,7 @@ struct FakeRawChunk {
 struct FakeFinish {
   FinishReason reason;
 };
-// The stream breaks with this error.
+// The stream ends with this error.
 struct FakeError {
   Error error;
 };
@@ -63,7 +62,7 @@ struct FakeError {
 struct FakeDelay {
   std::chrono::milliseconds delay;
 };
-// As the first entry: the call itself fails.
+// As the first entry: open() fails with this error.
 struct FakePreflightError {
   Error error;
 };
@@ -80,17 +79,17 @@ FakeEntry fake_delay(std::chrono::milliseconds delay);
 FakeEntry fake_error(AdapterError::Reason reason);
 FakeEntry fake_preflight_error(AdapterError::Reason reason);
 
-// One call's entries; without a finish the message closes with none.
+// The entries of one call. Without a FakeFinish the message has no finish reason.
 using FakeCallScript = std::vector<FakeEntry>;
 using FakeScript = std::vector<FakeCallScript>;  // one inner script per model call
 
-// From JSON as in scenario files (docs/scenario-format.md). Fails with ValidationError
-// `invalid_scenario` and the path of what is wrong.
+// From JSON as in scenario files (docs/scenario-format.md). Fails with ValidationError `invalid_scenario` and the path
+// of the error.
 Result<FakeScript> fake_script_from_json(const Json& json);
 
-// Answers a model call with its script. Called by open() on the thread that opens the call, so by several threads at
-// once if several calls are opened: what it shares it must protect. It must not block. An exception becomes the failure
-// of the call: AdapterError `no_scripted_response`, whose message has the exception's text.
+// Answers a model call with its script. Called by open() on the thread that opens the call, possibly on several threads
+// at once: it must protect shared data. It must not block. An exception becomes the failure of the call: AdapterError
+// `no_scripted_response`, whose message has the exception's text.
 using FakeFunction = std::function<FakeCallScript(const AdapterCall& call)>;
 
 struct FakeOptions {
@@ -98,15 +97,15 @@ struct FakeOptions {
   bool record = false;                        // keep the requests, for requests()
 };
 
-// Safe to use from any thread. The cursor belongs to the object: two adapters made from one script
-// never share it, two engines with one adapter do. The script itself is shared and never copied.
+// Safe to use from any thread. Each adapter has its own position in the script: engines that share an adapter share the
+// position. The script itself is shared, not copied.
 class FakeAdapter : public Adapter {
  public:
   explicit FakeAdapter(std::shared_ptr<const FakeScript> script, FakeOptions options = {});
   explicit FakeAdapter(FakeFunction answer, FakeOptions options = {});
 
   std::string_view provider() const override { return "fake"; }
-  // Takes the next inner script, or calls the function. When no script is left the call fails with AdapterError
+  // Uses the next inner script, or calls the function. If no script is left, the call fails with AdapterError
   // `no_scripted_response`.
   Result<std::unique_ptr<EventSource>> open(const AdapterCall& call) override;
 
@@ -114,7 +113,7 @@ class FakeAdapter : public Adapter {
   std::vector<AdapterCall> requests() const;
   // Calls opened so far.
   std::size_t calls() const;
-  // Streams that were opened and are gone: each counts once, read to its end or dropped.
+  // Streams that were opened and have been destroyed, whether they were read to the end or dropped.
   std::size_t closed() const;
 
  private:

@@ -13,10 +13,10 @@
 namespace allm {
 
 struct FallbackOptions {
-  // AdapterErrors after which the next engine is asked: rate_limited, provider_unavailable, timeout, network_error.
-  // A wrong key or a request that the provider refuses is an error of the program, and should be seen.
+  // AdapterErrors after which the next engine is tried: rate_limited, provider_unavailable, timeout, network_error. A
+  // wrong key or a refused request is not among them: the program should see such an error.
   std::vector<AdapterError::Reason> on = default_reasons();
-  // How long an engine that failed is asked last. A longer wait that the provider asked for counts instead.
+  // How long an engine that failed is tried last. If the provider asked for a longer wait, that wait is used.
   std::chrono::milliseconds cooldown{30'000};
   // The time for the cooldown; default: std::chrono::steady_clock. For tests. Called from any thread; must not throw.
   std::function<std::chrono::steady_clock::time_point()> now = nullptr;
@@ -29,10 +29,11 @@ struct FallbackOptions {
 // provider settings of its params). Tools, gate, limits and everything else are those of the first. A `model` or
 // `api_key` of call options is for the first engine only; other settings of call options are for all.
 //
-// The next engine is asked when one fails, after its own retries, before its message has begun; a message never comes
-// from two models. Each model call decides anew, also between the steps of a run; copies of the engine and their runs
-// share what is known about failures. If all fail, the error is that of the last; its metadata has
-// {"fallback": {"failed": [{"engine", "provider", "reason"}]}}.
+// The next engine is tried when one fails, after its own retries and before its message has begun; a message never
+// comes from two models. Each model call chooses an engine anew, so the steps of a run may use different engines.
+// Copies of the engine share the record of failures. Without `engines`, the result is an engine without an adapter. If
+// all fail, the error is that of the last; its metadata has {"fallback": {"failed": [{"engine", "provider",
+// "reason"}]}}.
 //
 // Response::metadata has {"fallback": {"engine": index, "provider", "model", "failed": […]}}.
 Engine fallback(std::vector<Engine> engines, FallbackOptions options = {});

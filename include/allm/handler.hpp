@@ -1,16 +1,17 @@
 // Handlers: the functions that run tool calls.
 //
-// A handler is any callable of one of these four forms, told apart at compile time:
+// A handler is any callable of one of these four forms, which are distinguished at compile time:
 //   (const Json& arguments)                               → ToolOutcome
 //   (const Json& arguments, const ToolContext& context)   → ToolOutcome
 //   (const Json& arguments, ToolCompletion done)          answers later
 //   (const Json& arguments, const ToolContext& context, ToolCompletion done)
-// The last two forms return at once and call `done` when the answer is there, from any thread, so that a thousand tools
-// that wait cost no threads. A handler of any other form does not compile, nor does one that would work only through an
-// implicit conversion from Json, such as (std::string) or one that returns a Json instead of ok(json).
+// The last two forms return at once and call `done` when they have the answer, from any thread, so that a thousand
+// waiting calls occupy no threads. A handler of any other form does not compile, nor does one that would work only
+// through an implicit conversion from Json, such as (std::string) or one that returns a Json instead of ok(json).
 //
-// Handlers run on threads of the runtime, several at once: they must protect what they share. A tool in the worker lane
-// runs its handler in another process; see allm/lane.hpp.
+// Handlers run on pool threads of the runtime, several at once: they must protect shared data. If a handler throws, its
+// call fails with ToolError `handler_raised`. A tool in the worker lane runs its handler in another process; see
+// allm/lane.hpp.
 //
 // Lifetime: a handler that is past its deadline, or whose run was dropped, still runs until it returns. It may outlive
 // the run, the stream and the function that started them. So a handler owns what it uses: it captures by value, or a
@@ -37,7 +38,7 @@ namespace allm {
 
 class Engine;
 
-// The data of a call that ToolContext::for_testing makes a context of. Everything has a default.
+// The data for ToolContext::for_testing. Everything has a default.
 struct TestContextOptions {
   ToolCall call = {};              // an empty id becomes "call_1"
   std::string tool = {};           // the name of the tool, where `call` has none
@@ -48,11 +49,11 @@ struct TestContextOptions {
   // Default: never.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   std::stop_token stop_token = {};
-  std::function<void(const Json&)> on_progress = nullptr;  // sees what report_progress was given
+  std::function<void(const Json&)> on_progress = nullptr;  // receives what report_progress was given
 };
 
-// What a handler is told about its call. It owns what it shows: a copy can be kept in another thread and used after the
-// handler has returned and after the run is gone. Copying costs a reference count. Safe to use from any thread.
+// What a handler can read about its call. It owns its data: a copy can be used in another thread, after the handler has
+// returned and after the run has ended. Copying costs a reference count. Safe to use from any thread.
 class ToolContext {
  public:
   // The program's own data: the first non-empty of call option, session and engine.
@@ -62,21 +63,20 @@ class ToolContext {
   const ToolCall& tool_call() const;
   // The engine that runs the call, for handlers that call a model themselves.
   const Engine& engine() const;
-  // The call's span as the text of a W3C traceparent header, for what the handler calls: other services, or runs of its
-  // own (CallOptions::traceparent). Without telemetry it is the traceparent that the run was given, if any.
+  // The call's span as the text of a W3C traceparent header, for requests of the handler to other services and for runs
+  // that it starts (CallOptions::traceparent). Without telemetry it is the traceparent that the run was given, if any.
   std::optional<std::string> traceparent() const;
-  // Asked to stop at the deadline, and when the run is dropped.
+  // Stop is requested at the deadline, and when the run is cancelled or dropped.
   std::stop_token stop_token() const;
   std::chrono::steady_clock::time_point deadline() const;
-  // Tells the program how far the call has come: telemetry sees it at once, the option
-  // `on_tool_progress` when the stream is next polled. Only the newest reports are kept for a
-  // consumer that does not poll. Ignored once the call is over.
+  // Reports progress to the program: to telemetry at once, to the option `on_tool_progress` when the stream is next
+  // polled. If the consumer does not poll, only the newest reports are kept. Ignored once the call is over.
   void report_progress(Json progress) const;
 
   // A context without a run, to call a handler or an executor directly in a test.
   static ToolContext for_testing(TestContextOptions options = {});
 
-  // A moved-from context would show nothing, so that moving is copying.
+  // Moving copies, because a moved-from context would be empty.
   ToolContext(const ToolContext&) = default;
   ToolContext& operator=(const ToolContext&) = default;
   ~ToolContext() = default;
@@ -86,20 +86,21 @@ class ToolContext {
 
  private:
   friend class ToolContextAccess;
-  // Shared by all copies, the runner and the timer of the deadline: the last of them to end is not known before.
+  // Shared by all copies, the runner and the timer of the deadline: any of them may be the last owner.
   std::shared_ptr<const State> state_;
 };
 
-// Answers one tool call, from any thread. Copies answer the same call; the first answer counts.
-// When the last copy goes without an answer the call fails with ToolError `invalid_return`.
+// Answers one tool call. Safe to call from any thread. Copies answer the same call; the first answer counts. If the
+// last copy is destroyed without an answer, the call fails with ToolError `invalid_return`.
 class ToolCompletion {
  public:
-  // Answers by calling `function`, which says whether the answer was taken. For executors that look at the answers of
-  // another executor, and for tests. `function` is called by whoever answers, once for each answer, and must not throw.
+  // Passes each answer to `function`, which returns whether it accepted the answer. For executors that inspect the
+  // answers of another executor, and for tests. `function` is called once for each answer, on the thread that answers,
+  // and must not throw.
   explicit ToolCompletion(std::function<bool(ToolOutcome)> function);
 
-  // Whether the answer was taken: not if the call is over, by an earlier answer, its deadline or
-  // because the run was dropped.
+  // Returns whether the answer was accepted. It is not if the call is over: it has an answer, its deadline has passed,
+  // or its run was cancelled or dropped.
   bool operator()(ToolOutcome outcome) const;
 
   class Sink {
@@ -158,7 +159,7 @@ class Handler {
     F function_;
   };
 
-  std::shared_ptr<const Call> call_;  // shared: runs keep the handlers of tools that the program may drop
+  std::shared_ptr<const Call> call_;  // shared with runs, which may outlive the program's tools
 };
 
 }  // namespace allm

@@ -15,7 +15,7 @@ class ToolCompletion;
 
 namespace allm::detail {
 
-// The type of a callable's first parameter; void where that cannot be told, as for generic and overloaded ones.
+// The type of a callable's first parameter; void if it is not known, as for generic and overloaded callables.
 template <class Signature>
 struct FirstParameter {
   using type = void;
@@ -40,12 +40,13 @@ template <class F>
   requires requires { &F::operator(); }
 struct FirstParameter<F> : FirstParameter<decltype(&F::operator())> {};
 
-// Whether F takes Args itself: a Json converts to nearly everything, at run time and with exceptions.
+// Whether the first parameter of F is Args itself. A Json would convert to nearly every type, and throw at run time if
+// it does not match.
 template <class F, class Args>
 concept TakesItself = std::is_void_v<typename FirstParameter<F>::type> ||
                       std::same_as<std::remove_cvref_t<typename FirstParameter<F>::type>, Args>;
 
-// An outcome, and nothing that happens to convert to one.
+// An outcome type itself, not a type that converts to one.
 template <class T>
 concept Outcome = std::same_as<T, ToolOutcome> || std::same_as<T, ToolOk> || std::same_as<T, ToolFailure> ||
                   std::same_as<T, AskUser> || std::same_as<T, Halt>;

@@ -1,7 +1,7 @@
 // Lanes: where a tool runs, and the limits that the operating system enforces on it.
 //
 //   thread   a thread of the program. Cheap; for code that you trust to return.
-//   worker   another process of the same executable, kept warm. For code that may hang, leak or crash.
+//   worker   another process of the same executable, kept for further calls. For code that may hang, leak or crash.
 //   command  any program. Declared by the tool's `command`.
 //
 // A tool's outcomes, context and progress are the same in every lane. Only workers and commands can be killed: at the

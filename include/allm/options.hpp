@@ -1,6 +1,6 @@
-// Options of a call. Every function that runs a model or tools takes the same ones; those that do
-// not apply to it are ignored. What is left out comes from the request, then from EngineOptions::defaults,
-// then from EngineOptions::params, then it is the default given here.
+// CallOptions: the options of one run. Every function that runs a model or tools accepts them and ignores those that do
+// not apply to it. An option that is not set comes from the request, then from EngineOptions::defaults, then from
+// EngineOptions::params, then from the default given here.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Tool calls that a run left for the program to deal with.
+// Tool calls that a run left to the program. Plain values.
 #pragma once
 
 #include <cstdint>

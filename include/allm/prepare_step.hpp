@@ -31,7 +31,8 @@ namespace allm {
 class Engine;
 struct Cancellation;
 
-// What the hook sees. The references are valid during the call only; a hook that answers later copies what it needs.
+// The input of the hook. References and pointers are valid during the call only; a hook that answers later copies what
+// it needs.
 struct StepView {
   const Engine& engine;
   const Thread& thread;   // as it is stored; in a chain of hooks: with the messages of the hook before
@@ -45,9 +46,9 @@ struct StepView {
   std::optional<std::string> traceparent = std::nullopt;  // of the step's span
 };
 
-// What is different in this step. What is left out stays as the run has it.
+// The changes for this step. A field that is not set changes nothing.
 struct StepPlan {
-  // What the model sees instead of the thread's messages. A call and its results must stay together: a tool message
+  // Sent to the model instead of the thread's messages. A call and its results must stay together: a tool message
   // without its call, or a call without the result that the thread has, is ValidationError `invalid_request`.
   std::optional<MessageList> messages = std::nullopt;
   // The tools of this step, instead of the run's: the model sees these, and its calls run these.
@@ -59,20 +60,20 @@ struct StepPlan {
   std::optional<ToolChoice> tool_choice = std::nullopt;
   std::optional<PromptCache> prompt_cache = std::nullopt;
   Json params = empty_object();  // further settings for the provider, added to the run's
-  // What making the plan cost. It counts in the run's usage and limits.
+  // Tokens and costs of making the plan. They count in the run's usage and limits.
   Usage usage = {};
 };
 
-// A plan that is not ready yet. The stream that waits for it polls it; dropping it cancels what it was doing.
+// A plan that is not ready yet. The stream of the run owns it and polls it; the destructor cancels its work.
 class PendingPlan {
  public:
   virtual ~PendingPlan() = default;
-  // The plan, or why there is none; or nothing yet, and `waker` is called when polling again is worth it. Never blocks.
-  // One thread at a time.
+  // Returns the plan or an error; or nullopt if neither is ready, and `waker` is called when the stream should poll
+  // again. Never blocks. One thread at a time.
   virtual std::optional<Result<StepPlan>> poll(const Waker& waker) = 0;
 };
 
-// The hook's answer: a plan, an error, or a plan that comes later. A default-made one changes nothing.
+// The hook's answer: a plan, an error, or a plan that comes later. A default-constructed answer changes nothing.
 class PlannedStep {
  public:
   PlannedStep() : plan_(Result<StepPlan>(StepPlan{})) {}
@@ -82,7 +83,7 @@ class PlannedStep {
   template <std::derived_from<PendingPlan> T>
   PlannedStep(std::unique_ptr<T> pending) : plan_(std::unique_ptr<PendingPlan>(std::move(pending))) {}
 
-  // As PendingPlan::poll. Moves the plan out: not to be polled again once it gave one.
+  // As PendingPlan::poll. Moves the plan out: do not poll again after a result.
   std::optional<Result<StepPlan>> poll(const Waker& waker);
 
  private:
@@ -91,7 +92,7 @@ class PlannedStep {
 
 // Called on the consumer's thread before the model call of each step, also in the second pass of structured_finalize.
 // An error ends the step before its message: in the first step it is the run's error, later the run ends with
-// halted_reason "error". Exceptions reach the consumer. Runs on several threads call one hook at the same time.
+// halted_reason "error". Exceptions reach the consumer. Runs on several threads may call one hook at the same time.
 using PrepareStep = std::function<PlannedStep(const StepView&)>;
 
 }  // namespace allm

@@ -35,8 +35,8 @@ struct HttpOptions {
   std::chrono::milliseconds stream_timeout{60'000};
   // The whole exchange. 0: no limit, because a long answer is not a failure.
   std::chrono::milliseconds request_timeout{0};
-  // Limits on the bytes of an answer after decompression, of one event and of the headers. They bound the memory that a
-  // hostile server can take. An event may hold a whole image.
+  // Limits on the bytes of an answer after decompression, of one event and of the headers. They limit the memory that a
+  // hostile server can use. An event may hold a whole image.
   std::size_t max_body_bytes = 256U << 20U;
   std::size_t max_event_bytes = 64U << 20U;
   std::size_t max_header_bytes = 256U << 10U;

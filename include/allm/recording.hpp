@@ -5,8 +5,8 @@
 //   if (!model) return report(model.error());
 //   allm::Engine engine({.adapter = *model, .tools = {weather}});
 //
-// A recording holds requests and what the model answered, event by event, with everything that looks like a key taken
-// out. docs/recording-format.md describes the file.
+// A recording holds requests and the events of their answers. Everything that looks like a key is redacted.
+// docs/recording-format.md describes the file.
 #pragma once
 
 #include <memory>
@@ -20,36 +20,38 @@ namespace allm {
 class Adapter;
 
 struct RecordOptions {
-  // Add to the exchanges that the file holds. Otherwise they are replaced.
+  // Add to the exchanges in the file instead of replacing them.
   bool append = false;
 };
 
 // An adapter that passes every call on to `adapter` and writes each exchange to the file when its stream is over: at
 // its end, after its error, or when it is dropped. A new file can be read by its owner only (0600).
 //
-// The adapter shares ownership of `adapter`; any thread may use it. The file is written on the thread that reads the
-// stream, and may block it as long as a write takes.
+// The new adapter shares ownership of `adapter` and is safe to use from any thread. The file is written on the thread
+// that reads the stream, which blocks for the time of the write.
 //
-// Fails with EngineError `missing_adapter` without an adapter, with `invalid_engine` if the file cannot be written, or,
-// with `append`, is no recording. A write that fails later takes nothing from the answer that it belongs to: from then
-// on nothing is written, and every open() fails with EngineError `invalid_engine` that names the file and what
-// happened. So a run does not go on unrecorded; only the failure of its very last write remains unseen.
+// Fails with EngineError `missing_adapter` if `adapter` is null, and with `invalid_engine` if the file cannot be
+// written or, with `append`, is not a recording. If a write fails later, the answer that it belongs to is still
+// delivered. From then on nothing is written, and every open() fails with EngineError `invalid_engine` that names the
+// file and the cause. So a run does not continue without being recorded; only a failure of its last write stays
+// unnoticed.
 Result<std::shared_ptr<Adapter>> record(std::shared_ptr<Adapter> adapter, std::string path, RecordOptions options = {});
 
 struct ReplayOptions {
-  // Exchanges may answer more than once. Otherwise each answers one call.
+  // Use exchanges more than once. Otherwise each exchange answers one call.
   bool reuse = false;
-  // What is not compared: JSON pointers into the `request` of an exchange, each with all that is below it. The message
-  // about a request that does not match names the pointer to write here.
+  // Parts of requests that are not compared: JSON pointers into the `request` of an exchange, each with everything
+  // below it. If a request does not match, the error message names the pointer to add here.
   std::vector<std::string> ignore = {};
 };
 
-// An adapter that answers from a recording. The file is read here, as a whole; later changes to it make no difference.
-// A call takes the first exchange that is unused and has the same request, so that parallel calls may come in any
-// order; with `reuse`, the one that was used least. Any thread may use the adapter.
+// An adapter that answers from a recording. The whole file is read here; later changes to it have no effect. A call
+// gets the first unused exchange with the same request, so that parallel calls may come in any order; with `reuse`, the
+// exchange that was used least. The adapter is safe to use from any thread.
 //
 // Fails with EngineError `invalid_engine` if the file cannot be read, with ValidationError `invalid_request` and the
-// number of the line if it is damaged, and with ValidationError `invalid_option` for what is no JSON pointer.
+// number of the line if it is damaged, and with ValidationError `invalid_option` if an element of `ignore` is not a
+// JSON pointer.
 //
 // A call that no exchange matches fails with AdapterError `invalid_request`, which is never retried and says where the
 // request differs. An exchange whose stream was dropped while it was recorded gives its events and then AdapterError

@@ -23,8 +23,8 @@ struct RetryPolicy {
   // Reasons for which a call is retried.
   std::vector<AdapterError::Reason> retry_on = default_retry_on();
 
-  // The policy of these defaults. A default member initialiser elsewhere calls it, because g++ 12 at -O3 warns about
-  // `= {}` in a user's program.
+  // The policy with the defaults above. EngineOptions uses it instead of `= {}`, because g++ 12 at -O3 warns about that
+  // in users' programs.
   static RetryPolicy standard();
   static RetryPolicy off();
   // rate_limited, provider_unavailable, timeout.

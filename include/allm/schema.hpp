@@ -57,7 +57,7 @@ struct SchemaOptions {
   std::size_t max_steps = 10'000'000;
   // Errors that `validate` reports before it stops looking; zero counts as one.
   std::size_t max_errors = 16;
-  // Bytes that the compiled patterns of a schema may use together, and each of them once more to match.
+  // Bytes that the compiled patterns of a schema may use together. Matching a pattern may use as many bytes again.
   std::size_t max_pattern_memory = 8U << 20U;
 };
 

@@ -1,15 +1,14 @@
-// JSON of every data type. docs/session-format.md describes the form.
+// The JSON form of every data type; docs/session-format.md describes it. Safe to call from any thread.
 //
 // Writing gives the tagged form {"__type__": "ALLM.Session", "data": {…}} with every field present,
 // so that sessions can be exchanged with other implementations of the design. Reading accepts that
 // form and plain objects, because the caller names the type. Members and parts that this version
 // does not know are kept and written again. parse(write(x)) == x.
 //
-// Writing fails with ValidationError `invalid_request` naming the path of a value that JSON cannot
-// represent (text that is not valid UTF-8, NaN). Reading fails with ValidationError `invalid_request` whose
-// field error has the path and: malformed, missing_type_tag, unknown_type_tag, missing,
-// malformed_struct, atom_decode_failed (an unknown word for an enumeration), invalid_type,
-// invalid_base64, unsupported_version, too_deep, too_large, duplicate_key.
+// Writing fails with ValidationError `invalid_request` naming the path of a value that JSON cannot represent (text that
+// is not valid UTF-8, NaN). Reading fails with ValidationError `invalid_request` whose field error has the path and:
+// malformed, missing_type_tag, unknown_type_tag, missing, malformed_struct, atom_decode_failed (an unknown name of an
+// enumerator), invalid_type, invalid_base64, unsupported_version, too_deep, too_large, duplicate_key.
 #pragma once
 
 #include <string>

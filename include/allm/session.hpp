@@ -1,5 +1,5 @@
-// Sessions as data: a conversation that can be saved, moved and resumed. The operations on them
-// are in session_ops.hpp.
+// Sessions: conversations that can be saved, moved to another process and resumed. Plain values; allm/session_ops.hpp
+// has the operations.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 namespace allm {
 
 enum class SessionStatus : std::uint8_t {
-  idle,            // may go on
-  completed,       // has an answer; may go on
+  idle,            // can be continued
+  completed,       // has an answer; can be continued
   awaiting_user,   // a tool asked a question; answer with session_reply
   awaiting_tools,  // calls are pending: submit_tool_result answers them, session_approve decides on suspended ones
-  error,           // failed; session_recover returns it to its last finished step
+  error,           // failed; session_recover goes back to the last finished step
 };
 
 std::string_view to_string(SessionStatus status);
@@ -30,7 +30,7 @@ struct Session {
   std::vector<PendingToolCall> pending_tool_calls = {};
   std::optional<std::string> pending_question = std::nullopt;
   std::optional<std::string> pending_tool_call_id = std::nullopt;
-  Json context = empty_object();  // handed to tool handlers
+  Json context = empty_object();  // for tool handlers
   Json metadata = empty_object();
   Json unknown_fields = null_json();
   bool operator==(const Session&) const;

@@ -1,6 +1,7 @@
-// Operations on sessions. Each takes a session and gives a new one; on an error the caller's value
-// is as it was. An operation that does not fit the session's status fails with SessionError
-// `invalid_status_for_operation`, or `session_in_error_state` if it is in error.
+// Operations on sessions. Each accepts a session and returns a new one; the caller's session does not change. Those
+// that run a model block, except the streams. Safe to call from any thread. An operation that does not fit the
+// session's status fails with SessionError `invalid_status_for_operation`, or `session_in_error_state` if it is in
+// error.
 //
 //   from            start   reply   continue(message)      step   submit
 //   idle            yes     yes     yes                    yes    no
@@ -11,10 +12,10 @@
 //
 // Options: context and session_id default to the session's own.
 //
-// start, continue and step also take a request: its messages are added to the session's thread, and its settings
-// (model, tools, response format, …) hold for this operation. Only the messages become part of the session; a later
-// operation that needs the settings gives them again, or has them in its engine. With messages, start and step are
-// allowed where they are without; continue is, if the first of them could be its message.
+// start, continue and step also accept a request: its messages are added to the session's thread, and its settings
+// (model, tools, response format, …) apply to this operation only. They are not saved in the session. start and step
+// are allowed in the same statuses as without a request; continue is allowed if it would accept the first message of
+// the request.
 #pragma once
 
 #include <concepts>
@@ -56,34 +57,37 @@ Result<SessionTurn> session_continue(const Engine& engine, Session session, Requ
 Result<SessionStep> session_step(const Engine& engine, Session session, const CallOptions& options = default_options());
 Result<SessionStep> session_step(const Engine& engine, Session session, Request request, const CallOptions& options);
 
-// Takes a session in error back to idle, at its last finished step: a broken turn is taken back, a
-// failed tool's turn is kept. Fails unless the session is in error.
+// Makes a session in error idle again, as it was after its last finished step: removes a model's message that was
+// interrupted, keeps a step in which a tool failed. Fails with SessionError `invalid_status_for_operation` if the
+// session is not in error.
 Result<Session> session_recover(Session session);
 
 struct SubmittedResult {
   std::string tool_call_id;
   Json result;
 };
-// Answers pending calls; the values are written like tool results. All ids must be pending, else
-// the error is `unknown_tool_call_id` and nothing changes. The session is idle once none is left.
-// No results at all leave any session as it is.
+// Answers pending calls; the values are written like tool results. All ids must be pending, else the error is
+// `unknown_tool_call_id` and nothing changes. The session is idle when no call is pending any more. If `results` is
+// empty, the session is returned unchanged.
 Result<Session> submit_tool_result(Session session, const std::string& tool_call_id, const Json& result,
                                    ToolResultEncoder* encoder = nullptr);
 Result<Session> submit_tool_results(Session session, std::span<const SubmittedResult> results,
                                     ToolResultEncoder* encoder = nullptr);
 
-// Folds the events of a run into a session. apply() never changes the session that it started from.
+// Folds the events of a run into a session. One thread at a time.
 class SessionReducer {
  public:
   enum class Kind : std::uint8_t { chat, step };
-  // `before` is the session that an error leaves, `seed` the one with the new message.
+  // `before` is the session before the operation, which stays if the run fails; `seed` is the session with the new
+  // message.
   SessionReducer(Session before, Session seed, Kind kind);
 
   void apply(const Event& event);
-  // The session now: projected from the result if the run is over; as it was if the run failed at
-  // once; otherwise the seed with every finished step, status idle.
+  // The session so far. If the run is over, it follows from the result. If the run failed in its first step, it is
+  // `before`. Otherwise it is the seed with every finished step, in status idle.
   Session session() const;
-  // The run's result; the kind decides which one is there.
+  // The run's result: turn() for Kind::chat, step() for Kind::step. Fails with the error of a run that failed in its
+  // first step.
   Result<SessionTurn> turn() const;
   Result<SessionStep> step() const;
 
@@ -94,8 +98,8 @@ class SessionReducer {
   StreamCollector collector_;
 };
 
-// A session operation as a stream of events. Dropping it keeps the new message and every finished
-// step: ask session() for what is left.
+// A session operation as a stream of events. Movable, single pass, one thread at a time. After drop(), session() has
+// the new message and every finished step.
 class SessionStream : public PulledStream<SessionStream> {
  public:
   SessionStream(EventStream events, SessionReducer reducer);
@@ -103,9 +107,9 @@ class SessionStream : public PulledStream<SessionStream> {
   Poll poll(const Waker& waker);
   void drop() { events_.drop(); }
 
-  // The session as the events read so far left it.
+  // The session after the events read so far.
   Session session() const { return reducer_.session(); }
-  // Reads the rest and gives the result, as the folded form would.
+  // Reads the remaining events and returns what the folded form returns. Blocks.
   Result<SessionTurn> finish();
   // The same for session_stream_step.
   Result<SessionStep> finish_step();

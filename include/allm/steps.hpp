@@ -1,5 +1,6 @@
-// Stock hooks for the option `prepare_step`: what the model sees of a long conversation. The stored thread keeps
-// everything. None of them separates a call from its result, and system messages stay.
+// Stock hooks for the option `prepare_step`: they shorten a long conversation for the model. The stored thread keeps
+// everything. None of them separates a call from its result, and system messages stay. Hooks may be shared by runs on
+// several threads.
 //
 //   options.prepare_step = allm::then(allm::drop_old_tool_results(50'000), allm::keep_last(40));
 #pragma once
@@ -14,8 +15,8 @@
 
 namespace allm {
 
-// The last `count` messages, and as many more as it takes to keep calls and results together. If they do not begin
-// with a user message, the last user message before them stays too, so that the model knows its task.
+// The last `count` messages, and as many more as it takes to keep calls and results together. If they do not begin with
+// a user message, the last user message before them stays too, so that the model has its task.
 PrepareStep keep_last(std::size_t count);
 
 // Replaces the content of tool messages by a short note, the oldest first, until all results together take at most
@@ -45,7 +46,7 @@ struct CompactOptions {
 // the step fails with its error.
 PrepareStep compact(CompactWhen when, Engine engine, CompactOptions options = {});
 
-// `first`, then `second` on what `first` gave. A setting of `second` replaces that of `first`.
+// Calls `first`, then `second` with the messages of `first`. A setting of `second` replaces that of `first`.
 PrepareStep then(PrepareStep first, PrepareStep second);
 
 // Options for a model call that a hook makes itself: the stop tokens, the time that is left, the ids and the trace

@@ -48,7 +48,7 @@ struct TelemetryEvent {
   const std::string* model = nullptr;
   std::chrono::system_clock::time_point time = {};
   std::chrono::nanoseconds duration{0};  // since the span's start, for stop and exception
-  // What the span is about, and what it gave.
+  // The subject of the span, and its result.
   const Tool* tool = nullptr;
   const ToolCall* tool_call = nullptr;
   const Response* response = nullptr;
@@ -71,12 +71,11 @@ class Telemetry {
   virtual void on_event(const TelemetryEvent& event) = 0;
 };
 
-// Writes one line per event through `write`, e.g.
-// `    allm.tool.stop request_id=… tool=weather … duration_us=412 … trace=4bf92f3577b34da6 span=00f067aa
-// parent=53995c3f`. The line is indented by two spaces for each open span that encloses it, so that the lines of one
-// trace show its tree. Ids are shortened to their first digits (16 of a trace, 8 of a span): enough to join lines, and
-// to find a trace whose full id is known. Arguments, results and texts are left out: they are the user's. `write` is
-// called by one thread at a time.
+// Writes one line per event through `write`, e.g. `    allm.tool.stop request_id=… tool=weather … duration_us=412 …
+// trace=4bf92f3577b34da6 span=00f067aa parent=53995c3f`. The line is indented by two spaces for each open span that
+// encloses it, so that the lines of one trace show its tree. Ids are shortened to their first digits (16 of a trace, 8
+// of a span): enough to join lines, and to find a trace whose full id is known. Arguments, results and texts are left
+// out, because they may be confidential. `write` is called by one thread at a time.
 class LogTelemetry : public Telemetry {
  public:
   explicit LogTelemetry(std::function<void(const std::string& line)> write);
@@ -91,7 +90,7 @@ class LogTelemetry : public Telemetry {
   std::function<void(const std::string& line)> write_;
 };
 
-// Keeps events, for tests and for people who look at one run.
+// Keeps all events in memory, for tests and for people who look at one run. Safe to use from any thread.
 class CollectingTelemetry : public Telemetry {
  public:
   struct Record {

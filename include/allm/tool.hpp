@@ -1,4 +1,4 @@
-// Tools: what a model may call.
+// Tools: functions that a model may call.
 //
 //   auto weather = allm::tool({
 //       .name = "weather",
@@ -7,8 +7,8 @@
 //       .handler = [](const Json& arguments) { return allm::ok({{"temperature", 21}}); },
 //   });
 //
-// This is the declaration: data, but for the handler. allm/handler.hpp says what a handler is, allm/tool_outcome.hpp
-// what it answers, allm/lane.hpp where it runs.
+// A Tool is a value: plain data, except for the handler, which copies share. allm/handler.hpp describes handlers,
+// allm/tool_outcome.hpp their answers, allm/lane.hpp where they run.
 #pragma once
 
 #include <chrono>
@@ -21,26 +21,27 @@
 
 namespace allm {
 
-// A tool. What runs it (handler, lane, limits, command) does not survive JSON; two tools are equal if all else is.
+// A tool. Handler, lane, limits and command are not part of the JSON form, and operator== ignores them.
 struct Tool {
   std::string name = {};
   std::string description = {};
   // JSON Schema of the arguments, which are always an object.
   Json schema = empty_object();
   Handler handler = {};
-  // Never run by the loop: its calls are handed to the program.
+  // The loop never runs the tool: its calls become pending, and the program answers them.
   bool manual = false;
-  // Sent to the model in short form, with the full one on request through `tool_help`. Saves
-  // input tokens where many tools are declared and few are used.
+  // The model gets a short form of the tool, and the full form through `tool_help`. Saves input tokens if many tools
+  // are declared and few are used.
   bool compact = false;
   std::optional<std::string> summary = std::nullopt;  // the short form's text; default: first sentence
-  // Check arguments against the schema before the handler sees them.
+  // Check arguments against the schema before the handler is called.
   bool validate_arguments = true;
   // How long a call may take; default: the run's `tool_timeout`.
   std::optional<std::chrono::milliseconds> timeout = std::nullopt;
-  // Where the handler runs. In a worker it is the one that run_as_worker_if_asked was given under this name.
+  // Where the handler runs. A worker process runs the handler of the tool with this name that was given to
+  // run_as_worker_if_asked.
   Lane lane = Lane::thread;
-  // The program that is run instead of a handler.
+  // The program that runs instead of a handler.
   std::optional<Command> command = std::nullopt;
   // For workers and commands.
   ToolLimits limits = {};
@@ -50,7 +51,7 @@ struct Tool {
   friend bool operator==(const Tool& a, const Tool& b);
 };
 
-// The same tool: reads well at the place where a tool is declared.
+// Returns `declaration`: for `auto weather = tool({…})`.
 Tool tool(Tool declaration);
 
 }  // namespace allm

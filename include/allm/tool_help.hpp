@@ -1,4 +1,4 @@
-// Answers to `tool_help`, the tool that tells a model about compact tools.
+// Answers to `tool_help`, the tool through which a model gets the full form of compact tools.
 #pragma once
 
 #include <string>
@@ -8,10 +8,9 @@
 
 namespace allm {
 
-// What a call of `tool_help` with these arguments is answered: the full description and schema of
-// each tool that is asked for. The loop does this by itself; a program needs it in manual mode only,
-// where calls of `tool_help` come to it like all others. Never fails: what is wrong with the
-// arguments the text says. Safe to call from any thread.
+// Returns the answer to a call of `tool_help`: the full description and schema of each requested tool. The loop answers
+// such calls itself; a program needs this function in manual mode only, where it gets calls of `tool_help` like all
+// others. Never fails: the returned text says what is wrong with the arguments. Safe to call from any thread.
 std::string answer_tool_help(const std::vector<Tool>& tools, const Json& arguments);
 
 }  // namespace allm

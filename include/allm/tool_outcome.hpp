@@ -1,4 +1,4 @@
-// What a tool call answers: a value, a failure, a question for the user, or the end of the run. Values; no threads.
+// The outcome of a tool call: a value, a failure, a question for the user, or the end of the run. Plain values.
 #pragma once
 
 #include <concepts>
@@ -21,7 +21,7 @@ struct ToolOk {
 // A failure: a value that the handler reported, or an Error of kind ToolError made by the runtime.
 struct ToolFailure {
   std::variant<Json, Error> reason;
-  bool reported() const;
+  bool reported() const;  // whether the handler reported it
   bool operator==(const ToolFailure&) const;
 };
 // Ends the run with a question for the user. `options` is an object of the program's own design.
@@ -30,8 +30,8 @@ struct AskUser {
   Json options = empty_object();
   bool operator==(const AskUser&) const;
 };
-// Ends the run with a reason of the handler's own. Reserved reasons are refused; see
-// is_reserved_halt_reason.
+// Ends the run with a reason of the handler's own. A reserved reason fails the call with ToolError `invalid_return`;
+// see is_reserved_halt_reason.
 struct Halt {
   std::string reason = {};
   Json result = null_json();
@@ -47,7 +47,7 @@ concept ContentPart = std::same_as<P, TextPart> || std::same_as<P, ImagePart> ||
 
 ToolOutcome ok(Json value);
 // An answer in parts: ok(TextPart{"The chart:"}, ImagePart{image}). With media among them, the tool message has these
-// parts as its content; texts alone are joined by newlines. Encoders are not asked.
+// parts as its content; texts alone are joined by newlines. Encoders are not called.
 template <detail::ContentPart First, detail::ContentPart... Rest>
 ToolOutcome ok(First first, Rest... rest) {
   ToolOk outcome;

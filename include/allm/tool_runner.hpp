@@ -1,4 +1,4 @@
-// The tool runner alone: runs a batch of calls in parallel, under deadlines.
+// The tool runner without a model: runs a batch of calls in parallel, with deadlines.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace allm {
 
 struct ToolBatch {
   std::vector<Message> messages = {};  // one tool message per call, in the order of the calls
-  // Why the run should end, if a call said so: AskUser, Halted or ToolError of the call of the lowest index.
+  // Why the run should end, if a call asked for it: AskUser, Halted or ToolError of the call of the lowest index.
   std::optional<StepEnd> halt = std::nullopt;
   bool operator==(const ToolBatch&) const;
 };
@@ -24,9 +24,8 @@ Result<ToolBatch> run_tool_calls(std::vector<ToolCall> calls, std::vector<Tool> 
                                  const CallOptions& options = default_options(),
                                  const Engine& engine = default_engine());
 
-// The same as events: ToolExecutionStarted when a handler is dispatched, ToolExecutionCompleted when
-// it is over, then one of ToolResultEncoded, AskUserRequested and ToolHalt. Failures as above come
-// as a single ErrorEvent.
+// The same as a stream of events: ToolExecutionStarted when a call starts, ToolExecutionCompleted when it has ended,
+// then one of ToolResultEncoded, AskUserRequested and ToolHalt. A failure as above is a single ErrorEvent.
 EventStream stream_tool_calls(std::vector<ToolCall> calls, std::vector<Tool> tools,
                               const CallOptions& options = default_options(), const Engine& engine = default_engine());
 

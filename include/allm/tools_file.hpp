@@ -1,4 +1,4 @@
-// Tools files: command tools declared in TOML, so that an agent can be put together without compiling.
+// Tools files: command tools declared in TOML, so that tools can be added to an agent without compiling.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace allm {
 
-// Tools from a tools file, which declares commands (docs/tool-lanes.md has the format). Fails with ValidationError
-// `invalid_tool`; the message names the file, the line and what is wrong there.
+// Reads the tools of a tools file of at most 16 MiB; docs/tool-lanes.md describes the format. Blocks while reading.
+// Fails with ValidationError `invalid_tool`; the message names the file, the line and the error.
 Result<std::vector<Tool>> read_tools_file(const std::string& path);
-// The same from its text; `name` stands for the file in messages.
+// The same from text; messages use `name` as the name of the file. Safe to call from any thread.
 Result<std::vector<Tool>> tools_from_toml(const std::string& text, const std::string& name = "tools");
 
 }  // namespace allm

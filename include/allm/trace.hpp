@@ -38,7 +38,7 @@ struct SpanId {
 std::string to_hex(const TraceId& id);
 std::string to_hex(const SpanId& id);
 
-// A span as another program is told of it: what a `traceparent` header says.
+// A reference to a span, for another program: the content of a `traceparent` header.
 struct TraceParent {
   TraceId trace_id = {};
   SpanId span_id = {};
@@ -48,8 +48,8 @@ struct TraceParent {
 };
 
 // Reads "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01". Anything that W3C Trace Context forbids fails with
-// ValidationError `invalid_option`, path `traceparent`: other lengths, upper-case digits, ids of zeros, version ff.
-// Of a version above 00 what follows the flags is ignored.
+// ValidationError `invalid_option`, path `traceparent`: other lengths, upper-case digits, ids of zeros, version ff. If
+// the version is above 00, text after the flags is ignored.
 Result<TraceParent> parse_traceparent(std::string_view text);
 // The text form, version 00.
 std::string to_string(const TraceParent& parent);

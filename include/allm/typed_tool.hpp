@@ -6,14 +6,14 @@
 //       .handler = [](const Forecast& args) { return allm::ok({{"city", args.city}, {"sky", "clear"}}); },
 //   });
 //
-// The result is a plain Tool: its schema is that of the struct, and its handler is yours behind the
-// parser. Arguments that do not fit never reach it: the call fails with ToolError
-// `invalid_arguments`, whose message names every problem.
+// The result is a plain Tool: its schema is that of the struct, and its handler parses the arguments and calls yours.
+// Invalid arguments never reach your handler: the call fails with ToolError `invalid_arguments`, whose message names
+// every error.
 //
-// A handler takes the struct by value or by const reference, and what follows it as in allm/handler.hpp:
+// A handler accepts the struct by value or by const reference; the other parameters are as in allm/handler.hpp:
 //   (Args), (Args, const ToolContext&)                               → ToolOutcome
 //   (Args, ToolCompletion), (Args, const ToolContext&, ToolCompletion)   answers later
-// One that answers later and needs its arguments until then takes them by value.
+// A handler that answers later and needs its arguments until then accepts them by value.
 #pragma once
 
 #include <chrono>
@@ -55,7 +55,7 @@ class TypedHandler {
     if constexpr (detail::HandlerOf<Function, Args>) handler_ = parsing(std::forward<F>(function));
   }
 
-  // The handler behind its parser.
+  // The handler that parses the arguments and calls the typed one.
   const Handler& handler() const { return handler_; }
 
  private:
@@ -74,7 +74,7 @@ class TypedHandler {
   Handler handler_;
 };
 
-// A Tool's declaration, with the struct in the place of the schema. See Tool for the fields.
+// The declaration of a Tool, with a struct instead of the schema. See Tool for the fields.
 template <Described Args>
 struct TypedTool {
   std::string name;
@@ -83,7 +83,7 @@ struct TypedTool {
   bool manual = false;
   bool compact = false;
   std::optional<std::string> summary = std::nullopt;
-  // Without this check the parser still reports what does not fit, in its own words.
+  // Without this check the parser still rejects invalid arguments, with its own messages.
   bool validate_arguments = true;
   std::optional<std::chrono::milliseconds> timeout = std::nullopt;
   Lane lane = Lane::thread;

@@ -1,5 +1,5 @@
-// Validation: the rules for values that are sent to a model. Every error is reported with its path,
-// in rule order. The functions that run models call these functions themselves.
+// Validation: the rules for values that are sent to a model. Every error is reported with its path, in rule order. The
+// functions that run models call these functions themselves. Safe to call from any thread.
 #pragma once
 
 #include "allm/request.hpp"
@@ -13,7 +13,7 @@ Status validate(const Thread& thread);    // invalid_thread; an empty thread is 
 Status validate(const Request& request);  // invalid_request
 Status validate(const Session& session);  // invalid_session
 
-// Messages from a plain JSON array, as people write conversations:
+// Reads messages from a plain JSON array, as people write conversations:
 //   ["hi", {"role": "assistant", "content": "hello"}, …]
 // A bare string is a user message. All errors are reported at once, with the paths and reasons of
 // validate(Thread), in a ValidationError of the given reason.

@@ -1,4 +1,4 @@
-// Worker processes: what a program does to have them, and what the kernel can hold them to.
+// Worker processes: their entry point in main, and the restrictions that this kernel can enforce on them.
 #pragma once
 
 #include <functional>
@@ -11,22 +11,23 @@
 namespace allm {
 
 struct WorkerOptions {
-  // What ToolContext::engine() gives in a worker; default: an engine without a model. Called once, in the worker.
+  // Makes the engine that ToolContext::engine() returns in a worker. Called once, in the worker. Default: an engine
+  // without a model.
   std::function<Engine()> engine = nullptr;
 };
 
-// To be called at the top of main by a program that has tools in the worker lane or commands: the processes that it
-// starts are itself, and this is where they stop being it. Returns at once in the program and never in a worker.
-// `tools` are those whose handlers may run in a worker, found by their names; what their handlers need must be there by
-// then, so call it after that is set up and before anything else.
+// Call it at the top of main if the program has tools in the worker lane or commands. Workers re-execute this binary:
+// in a worker, this call takes over and never returns; in the program itself it returns at once. `tools` are the tools
+// whose handlers may run in a worker, where they are found by name. Before the call, set up only what these handlers
+// need.
 void run_as_worker_if_asked(const std::vector<Tool>& tools = {}, const WorkerOptions& options = {});
 
-// What this kernel can enforce.
+// The restrictions that this kernel can enforce.
 struct SandboxSupport {
   bool no_network = false;              // by seccomp
   bool read_only = false;               // by Landlock and seccomp
   bool orphans = false;                 // processes that leave their group are found and killed as well
-  std::vector<std::string> notes = {};  // what is missing or weaker, in words
+  std::vector<std::string> notes = {};  // missing or weaker restrictions, as text for people
 };
 SandboxSupport sandbox_support();
 
