@@ -12,7 +12,7 @@ namespace {
 
 using AdapterFactory = std::function<std::shared_ptr<Adapter>()>;
 
-// A source is dropped after 0, 1, 2, … events, up to this number.
+// Sources are destroyed after 0, 1, 2, … events, up to this number.
 constexpr std::size_t kMostDrops = 32;
 
 struct Rule {
@@ -44,7 +44,7 @@ constexpr Rule kErrorRules[] = {
     {"nothing_follows_an_error", nothing_follows_an_error},
 };
 
-// Makes adapters and reads calls of them, under a watchdog.
+// Makes adapters and reads their calls under a watchdog.
 class AdapterReader {
  public:
   AdapterReader(AdapterFactory factory, AdapterConformanceOptions options)
@@ -53,12 +53,12 @@ class AdapterReader {
   const AdapterConformanceOptions& options() const { return options_; }
   std::shared_ptr<Adapter> make() const { return factory_(); }
 
-  // Reads one call of an adapter made for it. Notes in `blocked` what did not return.
+  // Reads one call of a new adapter. `blocked` receives the name of a call that did not return.
   Reading read(const Request& request, ReadLimits limits, Finding& blocked) const {
     return read_from(make(), request, limits, blocked);
   }
 
-  // The thread may be left behind, so it owns all that it touches.
+  // The thread may be detached, so it owns everything that it uses.
   Reading read_from(std::shared_ptr<Adapter> adapter, const Request& request, ReadLimits limits,
                     Finding& blocked) const {
     const auto reading = std::make_shared<Reading>();
@@ -103,7 +103,7 @@ Finding provider_has_a_name(const Adapter& adapter) {
   return std::nullopt;
 }
 
-// Drops the source before its first poll, after each event and while it is pending.
+// Destroys the source before its first poll, after each event and while it is pending.
 Finding dropping_cancels(const AdapterReader& reader, std::size_t events, Finding& blocked) {
   const AdapterConformanceOptions& options = reader.options();
   for (std::size_t count = 0; count <= std::min(events, kMostDrops) && !blocked; ++count) {
@@ -152,7 +152,7 @@ void check_optional(const AdapterReader& reader, ReportBuilder& report, Finding&
   }
 }
 
-// A call that does not return leaves nothing to say about the rest.
+// If the first call does not return, no other check is possible.
 void check_all(const AdapterReader& reader, ReportBuilder& report) {
   const AdapterConformanceOptions& options = reader.options();
   Finding blocked;

@@ -1,4 +1,4 @@
-// The suite passes what keeps the promises, and finds what breaks one: for each check there is something broken.
+// The suite accepts correct implementations. For each check a test has a broken implementation that the check finds.
 #include "allm/conformance.hpp"
 
 #include <atomic>
@@ -30,7 +30,7 @@ Event completed(const std::string& text, FinishReason reason = FinishReason::sto
   return MessageCompleted{.message = assistant(text), .finish_reason = reason};
 }
 
-// Long enough for a thread to be scheduled, short enough to wait for in a test that is about never.
+// A timeout for things that never happen: long enough to schedule a thread, short enough for a test.
 constexpr milliseconds kNever{50};
 AdapterConformanceOptions impatient() { return {.max_blocking = kNever, .timeout = kNever}; }
 
@@ -87,7 +87,7 @@ std::function<std::shared_ptr<Adapter>()> giving(std::vector<Event> events) {
 
 Request asking(const char* text) { return {.messages = {user(text)}}; }
 
-// The scripted model, which answers, calls tools or fails as the last message says.
+// A scripted model. The last message of the request decides whether it answers, calls tools or fails.
 std::shared_ptr<FakeAdapter> obedient_fake() {
   return fake([](const Request& request) -> FakeCallScript {
     const std::string said = request.messages.back().text();
@@ -189,7 +189,7 @@ TEST(AdapterConformance, FindsExceptions) {
   expect_found(check_adapter(polling([](std::size_t, const Waker&) -> Poll { throw 7; })), "throws_nothing");
 }
 
-TEST(AdapterConformance, FindsAPendingSourceThatWakesNobody) {
+TEST(AdapterConformance, FindsAPendingSourceThatCallsNoWaker) {
   expect_found(check_adapter(polling([](std::size_t, const Waker&) { return Poll::pending(); }), impatient()),
                "pending_calls_the_waker");
 }
@@ -230,7 +230,7 @@ TEST(AdapterConformance, FindsCallsThatBlock) {
   gate->open();
 }
 
-// A source whose destructor waits, as one does that joins its thread, unless it was read to its end.
+// A source that was not read to its end blocks in its destructor, like a source that joins a thread.
 class WaitingSource : public EventSource {
  public:
   explicit WaitingSource(std::shared_ptr<testing::Gate> gate) : gate_(std::move(gate)) {}
@@ -259,7 +259,7 @@ TEST(AdapterConformance, FindsASourceThatCannotBeDropped) {
 }
 
 TEST(AdapterConformance, FindsAnAdapterThatCannotBeUsedByTwoThreads) {
-  // An adapter that has one connection and fails for the second call.
+  // An adapter with one connection, whose second concurrent call fails.
   const auto factory = []() -> std::shared_ptr<Adapter> {
     return std::make_shared<FunctionAdapter>(
         [opened = std::make_shared<std::atomic<int>>(0)](const AdapterCall&) -> Result<std::unique_ptr<EventSource>> {
@@ -330,7 +330,7 @@ TEST(ExecutorConformance, FindsWrongOutcomes) {
                "outcomes_are_passed_on");
 }
 
-TEST(ExecutorConformance, FindsNoAnswerAndSeveralAnswers) {
+TEST(ExecutorConformance, FindsMissingAnswersAndSecondAnswers) {
   expect_found(checked([](const Tool&, const Json&, const ToolContext&, const ToolCompletion&) {}),
                "answers_exactly_once");
   expect_found(checked([](const Tool& tool, const Json& arguments, const ToolContext& context, ToolCompletion done) {
@@ -366,14 +366,14 @@ TEST(ExecutorConformance, FindsLostLateAnswers) {
                "late_answers_are_passed_on");
 }
 
-TEST(ExecutorConformance, FindsHandlersThatAreNotToldToStop) {
+TEST(ExecutorConformance, FindsHandlersThatAreNotAskedToStop) {
   // Answers for the handler instead of calling it with its context.
   expect_found(checked([](const Tool&, const Json&, const ToolContext&, const ToolCompletion& done) { done(ok(1)); }),
                "the_stop_token_reaches_the_handler");
 }
 
 TEST(ExecutorConformance, FindsMixedUpCalls) {
-  // Remembers the first arguments that it sees of a tool, as a cache with a wrong key does.
+  // Reuses the first arguments of each tool for all its calls, like a cache with a wrong key.
   struct Cache {
     std::mutex mutex;
     std::optional<Json> arguments;

@@ -42,7 +42,7 @@ std::vector<ToolFailure> sample_failures() {
   return failures;
 }
 
-// What the encoder gave, as text to compare; errors count as their message.
+// The encoder's result as text, so that results can be compared. An error is shown by its message.
 std::string encoded(ToolResultEncoder& encoder, const Json& value) {
   const Result<std::string> text = encoder.encode(value);
   return text ? *text : "error: " + text.error().message();
@@ -92,7 +92,7 @@ class EncoderChecks {
     return std::nullopt;
   }
 
-  // A handler can answer with bytes that are no text.
+  // A handler can return bytes that are not valid UTF-8.
   Finding invalid_text_is_refused_or_repaired() {
     for (const Json& value : {Json(kNotUtf8), Json{{"name", kNotUtf8}}}) {
       const Result<std::string> text = encoder_->encode(value);

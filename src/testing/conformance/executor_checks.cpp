@@ -15,17 +15,18 @@ namespace allm {
 namespace conformance {
 namespace {
 
-// How long a late answer waits for execute() to return: an executor may wait for the answer inside it.
+// How long a late answer waits for execute() to return. The wait is limited because the executor may itself wait for
+// the answer inside execute().
 constexpr std::chrono::milliseconds kMostWait(200);
 
 // The answers of one call.
 struct Answers {
   std::vector<ToolOutcome> outcomes;
   bool returned = false;  // execute() has returned
-  bool released = false;  // the executor holds no completion any more, so no answer can follow
+  bool released = false;  // the executor has destroyed its completions, so no answer can follow
 };
 
-// What an executor answered, by call id. Safe from any thread.
+// What an executor answered, by call id. Safe to call from any thread.
 class AnswerLog {
  public:
   void answered(const std::string& id, const ToolOutcome& outcome) {
@@ -46,7 +47,7 @@ class AnswerLog {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, timeout, [&] { return calls_[id].returned; });
   }
-  // The answers of a call, once the executor can give no more of them, or after `timeout`.
+  // Blocks until the executor can give no more answers to the call, at most for `timeout`.
   Answers of(const std::string& id, std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, timeout, [&] { return calls_[id].released; });
@@ -59,7 +60,7 @@ class AnswerLog {
   std::map<std::string, Answers> calls_;
 };
 
-// Passes answers on and notes them.
+// Logs the answers and passes them on.
 class LoggingSink : public ToolCompletion::Sink {
  public:
   LoggingSink(ToolCompletion done, std::string id, std::shared_ptr<AnswerLog> log)
@@ -94,10 +95,10 @@ class LoggingExecutor : public ToolExecutor {
   std::shared_ptr<AnswerLog> log_;
 };
 
-// What a handler sees of its stop token. Shared with the handler, which may outlive the check.
+// Whether a handler saw that its call was asked to stop. Shared with the handler, which may outlive the check.
 class StopSeen {
  public:
-  // For the handler: waits for the request to stop.
+  // Called by the handler: blocks until the call is asked to stop, at most for `timeout`.
   void wait_for(const std::stop_token& token, std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
     entered_ = true;
@@ -192,8 +193,8 @@ class ExecutorChecks {
   }
 
   Finding the_stop_token_reaches_the_handler() {
-    // The deadline of the call asks the handler to stop. On a busy machine it can pass before the handler has a thread,
-    // and then the handler never runs: try again with a later one.
+    // At its deadline the call is asked to stop. On a busy machine the deadline can pass before the handler has a
+    // thread; then the handler never runs, and the check tries a later deadline.
     for (std::chrono::milliseconds deadline(20); deadline <= options_.timeout; deadline *= 2) {
       const auto seen = std::make_shared<StopSeen>();
       run({{.id = "stops", .name = "stops"}}, {stoppable(seen, deadline)}, std::make_shared<AnswerLog>());

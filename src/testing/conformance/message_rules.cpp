@@ -23,7 +23,7 @@ const MessageCompleted* completed_of(const Reading& reading) {
   return nullptr;
 }
 
-// Every text for people that an event has.
+// The texts of an event that must be valid UTF-8.
 std::vector<std::string> texts_of(const Event& event) {
   if (const auto* delta = event.get_if<TextDelta>()) return {delta->delta};
   if (const auto* text = event.get_if<TextCompleted>()) return {text->text};

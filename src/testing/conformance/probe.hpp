@@ -1,4 +1,4 @@
-// Runs code that may block for ever.
+// Runs code that may block forever, under a watchdog.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,8 @@
 
 namespace allm::conformance {
 
-// Says which call the code under test is in. Shared by the thread that runs it and the one that watches; safe for both.
+// Records which call of the code under test is running. Shared by the thread that runs the code and the thread that
+// watches it; safe to call from both.
 class Probe {
  public:
   // Runs `function`, which must return within the limit that run_probe was given.
@@ -35,7 +36,7 @@ class Probe {
   };
   void enter(const char* name);
   void finish();
-  // The call that took longer than `limit`; null once the code has finished.
+  // Blocks until the code has finished (null) or one call takes longer than `limit` (the name of that call).
   const char* watch(std::chrono::milliseconds limit);
 
   std::mutex mutex_;
@@ -45,8 +46,9 @@ class Probe {
   bool finished_ = false;
 };
 
-// Runs `body` on a thread of its own. If one of its calls takes longer than `limit` the thread is left behind and the
-// result says which call it is. `body` owns all that it uses and handles its exceptions.
+// Runs `body` on a new thread and blocks until it has finished. If one of its calls takes longer than `limit`, the
+// thread is detached and the result names the call; otherwise the result is nullopt. `body` must own everything that it
+// uses and must not throw.
 std::optional<std::string> run_probe(std::chrono::milliseconds limit, std::function<void(Probe&)> body);
 
 }  // namespace allm::conformance

@@ -6,12 +6,12 @@
 namespace allm::conformance {
 namespace {
 
-// More events than any answer has.
+// Reading stops here: no correct answer has so many events.
 constexpr std::size_t kEndless = 1'000'000;
-// How often the end is asked for again.
+// How often a source is polled after its end.
 constexpr int kPollsAfterEnd = 3;
 
-// Whether a waker was called. Shared with the wakers, which may be called after the reader is gone.
+// Whether a waker was called. Shared with the wakers, because they may be called after the reader was destroyed.
 class Wake {
  public:
   static std::shared_ptr<Wake> make() { return std::make_shared<Wake>(); }
@@ -72,8 +72,8 @@ class Reader {
       const auto first = Wake::make();
       const auto second = Wake::make();
       Poll got = poll(first);
-      // Asked twice, with two wakers: only the second is then to be called.
       if (got.is_pending() && limits_.drop_pending) return;
+      // A second poll with another waker: the source must call only the waker of the latest poll.
       if (got.is_pending()) got = poll(second);
       if (got.is_pending()) {
         if (!second->wait(limits_.timeout)) return not_woken(*first);

@@ -1,4 +1,4 @@
-// Reads one model call of an adapter to its end, or as far as it should be read, and notes how the source behaves.
+// Reads one model call of an adapter, to its end or to the given limits, and records how the source behaves.
 #pragma once
 
 #include <chrono>
@@ -21,16 +21,16 @@ struct Reading {
   std::vector<Event> events = {};
   bool ended = false;
   bool event_after_end = false;
-  bool never_woken = false;                          // pending, and no waker was called
-  bool stale_waker = false;                          // an earlier poll's waker was called instead of the latest
+  bool never_woken = false;                          // the source was pending and called no waker
+  bool stale_waker = false;                          // the source called the waker of an earlier poll
   std::optional<std::string> thrown = std::nullopt;  // what open(), poll() or a destructor threw
 };
 
 struct ReadLimits {
   std::chrono::milliseconds timeout;
-  // The source is dropped after so many events.
+  // The source is destroyed after this number of events.
   std::size_t events = std::numeric_limits<std::size_t>::max();
-  // Drop it when it is pending for the first time.
+  // The source is destroyed when it is pending for the first time.
   bool drop_pending = false;
 };
 

@@ -1,4 +1,4 @@
-// Collects the checks of one report.
+// Collects the checks of one report. One thread at a time.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace allm::conformance {
 
-// What is wrong; nothing if all is well.
+// What is wrong; nullopt if the check passed.
 using Finding = std::optional<std::string>;
 
 class ReportBuilder {

@@ -84,7 +84,7 @@ Result<std::unique_ptr<EventSource>> FakeAdapter::open(const AdapterCall& call) 
       return std::unexpected(preflight->error);
     }
   }
-  // Shares the script, and the counter with the adapter, which may be gone before the stream.
+  // The source shares the script and the counter, because the adapter may be destroyed before the stream.
   return std::make_unique<FakeSource>(*std::move(script), state_->options.usage, call.runtime,
                                       std::shared_ptr<std::atomic<std::size_t>>(state_, &state_->closed));
 }

@@ -8,7 +8,7 @@
 namespace allm {
 namespace {
 
-// Reads a script; remembers the first thing that is wrong, and where.
+// Reads a script. Stops at the first error and reports it with its path.
 class ScriptReader {
  public:
   Result<FakeScript> read(const Json& json) {

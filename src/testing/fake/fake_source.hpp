@@ -1,4 +1,4 @@
-// Plays one call's script.
+// The event source of a FakeAdapter: plays the script of one model call. One thread at a time.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ class FakeSource : public EventSource {
   enum class State : std::uint8_t { begin, script, call_completed, text_completed, message_completed, done };
 
   Poll say(const std::string& text);
-  // The event that an entry other than text gives; nothing if it gives none.
+  // The event of an entry that is not text; nullopt if the entry has no event.
   std::optional<Event> play(const FakeEntry& entry);
   std::optional<Event> play_call(const FakeToolCall& call);
   Event complete_message();

@@ -71,19 +71,19 @@ TEST(Fake, RawArgumentsAreParsedWhereTheyAreAnObject) {
   EXPECT_EQ(arguments(""), Json::object());
 }
 
-TEST(Fake, DeltasOfArgumentsComeAlone) {
+TEST(Fake, ArgumentDeltasNeedNoToolCall) {
   EXPECT_EQ(played({FakeToolCallDelta{"c0", "{\"a\""}}),
             (std::vector<Event>{kStarted, ToolCallDelta{"c0", "{\"a\""}, completed("", std::nullopt)}));
 }
 
-TEST(Fake, TheLastUsageCountsUnlessTheAdapterHasOne) {
+TEST(Fake, TheLastUsageCountsUnlessTheOptionsHaveOne) {
   const FakeCallScript script = {fake_usage({.input_tokens = 1}), fake_usage({.input_tokens = 2})};
   EXPECT_EQ(played(script).back(), Event(completed("", std::nullopt, Usage{.input_tokens = 2})));
   EXPECT_EQ(played(script, {.usage = Usage{.input_tokens = 9}}).back(),
             Event(completed("", std::nullopt, Usage{.input_tokens = 9})));
 }
 
-TEST(Fake, RawChunksPass) {
+TEST(Fake, RawChunksArePassedOn) {
   EXPECT_EQ(played({FakeRawChunk{{{"x", 1}}}}),
             (std::vector<Event>{kStarted, RawChunk{{{"x", 1}}}, completed("", std::nullopt)}));
 }
@@ -109,7 +109,7 @@ TEST(Fake, APreflightErrorIsTheCallsFailureOnlyAsTheFirstEntry) {
   EXPECT_EQ(played({fake_text("a"), fake_preflight_error(Reason::timeout)}).back().tag(), EventTag::error);
 }
 
-TEST(Fake, AnExhaustedScriptSaysWhichCallItLacks) {
+TEST(Fake, AnExhaustedScriptNamesTheCallWithoutAResponse) {
   const auto adapter = fake({{}});
   EXPECT_TRUE(adapter->open(a_call()).has_value());
   const auto second = adapter->open(a_call());
@@ -118,7 +118,7 @@ TEST(Fake, AnExhaustedScriptSaysWhichCallItLacks) {
   EXPECT_NE(second.error().message().find("call 2"), std::string::npos);
 }
 
-TEST(Fake, ADelayBlocksNobody) {
+TEST(Fake, ADelayDoesNotBlockTheThread) {
   const auto adapter = fake({{fake_delay(hours(1)), fake_text("a")}});
   EventStream stream(*adapter->open(a_call()));
   EXPECT_TRUE(stream.try_next().has_event()) << "the message has begun before the first entry";
@@ -128,7 +128,7 @@ TEST(Fake, ADelayBlocksNobody) {
   EXPECT_EQ(adapter->closed(), 1U);
 }
 
-TEST(Fake, ADelayWakesThePollerWhenItIsOver) {
+TEST(Fake, ADelayCallsTheWakerWhenItIsOver) {
   const auto adapter = fake({{fake_delay(milliseconds(2)), fake_text("a")}});
   EventStream stream(*adapter->open(a_call()));
   (void)stream.try_next();
@@ -139,7 +139,7 @@ TEST(Fake, ADelayWakesThePollerWhenItIsOver) {
   }
 }
 
-TEST(Fake, ALongestDelayIsNoOverflow) {
+TEST(Fake, TheLongestDelayDoesNotOverflow) {
   const auto adapter = fake({{fake_delay(milliseconds::max())}});
   EventStream stream(*adapter->open(a_call()));
   (void)stream.try_next();
@@ -169,7 +169,7 @@ TEST(Fake, TheCursorMovesWhenACallIsOpenedAndNotBefore) {
   EXPECT_EQ(adapter->calls(), 1U);
 }
 
-TEST(Fake, CountsEachStreamOnceWhenItIsGone) {
+TEST(Fake, CountsEachStreamOnceWhenItIsDestroyed) {
   const auto adapter = fake({{fake_text("a")}, {fake_text("b")}, {fake_error(Reason::timeout)}});
   EventStream read(*adapter->open(a_call()));
   while (read.next()) {
@@ -200,7 +200,7 @@ TEST(Fake, StreamsMayOutliveTheirAdapter) {
   EXPECT_EQ(events, 4U);
 }
 
-TEST(Fake, RecordsRequestsOnlyIfItIsToldTo) {
+TEST(Fake, RecordsRequestsOnlyWithTheOption) {
   const auto silent = fake({{}});
   ASSERT_TRUE(chat(Engine({.adapter = silent}), {user("hi")}).has_value());
   EXPECT_TRUE(silent->requests().empty());
@@ -252,7 +252,7 @@ TEST(FakeScriptFromJson, ReadsEveryEntry) {
   EXPECT_TRUE(std::get<FakePreflightError>((*script)[1][0]).error.is<AdapterError>(Reason::rate_limited));
 }
 
-TEST(FakeScriptFromJson, KeepsAWordThatIsNoReasonAsTheCause) {
+TEST(FakeScriptFromJson, KeepsAnUnknownReasonAsTheCause) {
   const auto script = fake_script_from_json(Json::parse(R"([[{"error":"cosmic rays"}]])"));
   ASSERT_TRUE(script.has_value());
   const Error& error = std::get<FakeError>((*script)[0][0]).error;
@@ -333,7 +333,7 @@ TEST(FakeFunction, MayBeCalledFromSeveralThreadsAtOnce) {
   testing::Counter inside;
   const auto model = fake([&](const Request&) -> FakeCallScript {
     inside.add();
-    inside.wait_for(kThreads);  // all are inside at once
+    inside.wait_for(kThreads);  // all calls run at the same time
     return {fake_text("x")};
   });
   std::vector<std::jthread> threads;

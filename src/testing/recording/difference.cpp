@@ -7,8 +7,8 @@
 namespace allm {
 namespace {
 
-constexpr std::size_t kShown = 60;   // bytes of a value
-constexpr std::size_t kBefore = 20;  // of them, what is the same in both
+constexpr std::size_t kShown = 60;   // bytes that are shown of a value
+constexpr std::size_t kBefore = 20;  // how many of them may come before the difference
 constexpr std::string_view kCut = "…";
 
 std::string below(const std::string& pointer, std::string_view name) {
@@ -29,7 +29,7 @@ class Comparison {
  public:
   explicit Comparison(const Pointers& ignored) : ignored_(ignored) {}
 
-  // Null stands for a value that is not there.
+  // Null stands for a missing value.
   std::optional<Difference> compare(const Json* recorded, const Json* now, const std::string& pointer) const {
     if (ignored_.contains(pointer)) return std::nullopt;
     if (recorded != nullptr && now != nullptr) {
@@ -73,7 +73,7 @@ std::string written(const Json* value) {
   return value == nullptr ? "nothing" : value->dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// The nearest place at or before `at` where a character begins.
+// The nearest position at or before `at` where a character begins.
 std::size_t character_begin(std::string_view text, std::size_t at) {
   while (at > 0 && at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U) --at;
   return at;

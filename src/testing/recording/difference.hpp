@@ -1,4 +1,4 @@
-// Where two requests differ. Pure functions; any thread.
+// Finds where two requests differ. Pure functions; safe to call from any thread.
 #pragma once
 
 #include <functional>
@@ -18,15 +18,16 @@ bool is_json_pointer(std::string_view text);
 
 struct Difference {
   std::string pointer;
-  const Json* recorded;  // null if it is not there; part of what was compared
+  const Json* recorded;  // null if the value is missing; points into the compared values
   const Json* now;
 };
 
-// The first in the order of `recorded`. Values are compared as by json_equal; what is at or below one of the `ignored`
-// pointers is not. Recurses once per level that both values have.
+// The first difference in the order of `recorded`; nullopt if there is none. Values are compared as json_equal does.
+// Values at or below one of the `ignored` pointers are not compared. Recurses once per level that both values have.
 std::optional<Difference> first_difference(const Json& recorded, const Json& now, const Pointers& ignored);
 
-// "recorded "a …", now nothing": both values shortened, and of long texts that begin alike the part that differs.
+// For example: recorded "a …", now nothing. Both values are shortened. Of long texts with the same beginning, the part
+// that differs is shown.
 std::string describe(const Difference& difference);
 
 }  // namespace allm

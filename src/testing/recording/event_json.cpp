@@ -16,7 +16,7 @@ void put(Json& json, const char* name, const std::optional<T>& value) {
   if (value) json[name] = *value;
 }
 
-// The members of each kind; null for a kind that no model gives.
+// The members of each kind of event; null for a kind that a model must not produce.
 struct Writer {
   Json operator()(const MessageStarted& event) const { return {{"message", to_json_value(event.message)}}; }
   Json operator()(const TextDelta& event) const {

@@ -1,5 +1,5 @@
-// The events of a model as JSON, both ways: {"type": "text_delta", "delta": "Hello"}. Values within them have the form
-// of docs/session-format.md. parse(write(e)) == e. Pure functions; any thread.
+// Writes a model's events as JSON and reads them: {"type": "text_delta", "delta": "Hello"}. Values in them have the
+// form of docs/session-format.md. parse(write(e)) == e. Pure functions; safe to call from any thread.
 #pragma once
 
 #include "allm/event.hpp"
@@ -7,11 +7,11 @@
 
 namespace allm {
 
-// Fails with AdapterError `malformed_response` for the kinds that no model gives.
+// Fails with AdapterError `malformed_response` for events that only the loop or the tool runner may produce.
 Result<Json> event_to_json(const Event& event);
 
-// Fails with ValidationError `invalid_request` and the path within the event: missing, invalid_type, unknown_type,
-// unknown_field, or what reading a value in it fails with.
+// Fails with ValidationError `invalid_request` and the path within the event. The reason of the field is missing,
+// invalid_type, unknown_type, unknown_field, or the reason for which a value in the event could not be read.
 Result<Event> event_from_json(const Json& json);
 
 }  // namespace allm

@@ -1,4 +1,4 @@
-// What is wrong with an event is said with its place. That all events survive is a property in tests/.
+// Errors in the JSON of an event have a path. tests/recording_property_test.cpp checks the round trip of all events.
 #include "testing/recording/event_json.hpp"
 
 #include <string>
@@ -32,13 +32,13 @@ TEST(EventJson, HasOneFormForEachKind) {
   }
 }
 
-TEST(EventJson, RefusesWhatNoModelGives) {
+TEST(EventJson, RefusesEventsThatAModelMustNotProduce) {
   const auto json = event_to_json(ToolHalt{.tool_call_id = "c"});
   ASSERT_FALSE(json.has_value());
   EXPECT_THAT(json.error().message(), HasSubstr("tool_halt"));
 }
 
-TEST(EventJson, SaysWhatIsWrong) {
+TEST(EventJson, NamesWhatIsWrongWithAnEvent) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {R"(7)", "must be an object"},
       {R"({})", "type is missing"},
@@ -59,11 +59,11 @@ TEST(EventJson, SaysWhatIsWrong) {
       {R"({"type":"message_completed","message":{"role":"assistant","content":""},"usage":1,"metadata":{}})",
        "usage: "},
   };
-  for (const auto& [text, problem] : cases) {
+  for (const auto& [text, message] : cases) {
     const auto event = event_from_json(*parse_json(text));
     ASSERT_FALSE(event.has_value()) << text;
     EXPECT_TRUE(event.error().is<ValidationError>(ValidationError::Reason::invalid_request));
-    EXPECT_THAT(event.error().message(), HasSubstr(problem));
+    EXPECT_THAT(event.error().message(), HasSubstr(message));
   }
   const auto event = event_from_json(*parse_json(R"({"type":"message_started","message":{"content":""}})"));
   EXPECT_EQ(to_string(event.error().get_if<ValidationError>()->errors.at(0).path), "message.role");

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kEnds = {"completed", "failed", "dropped"};
 
-// The line is what is limited; the depth is that of the writer.
+// Only the length of the line is limited here; the writer limits the depth.
 Result<Json> parse_line(std::string_view line) {
   constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
   return parse_json(line, {.max_depth = kUnlimited,
@@ -40,7 +40,7 @@ bool read_end(MemberReader& reader, Exchange::End& out) {
 
 bool read_events(MemberReader& reader, std::vector<Event>& out) {
   const Json* events = reader.take("events");
-  if (events == nullptr) return reader.absent("events");
+  if (events == nullptr) return reader.fail_missing("events");
   if (!events->is_array()) return reader.fail("events", "invalid_type", "must be an array");
   for (const Json& json : *events) {
     Result<Event> event = event_from_json(json);
@@ -52,7 +52,7 @@ bool read_events(MemberReader& reader, std::vector<Event>& out) {
   return true;
 }
 
-// An error is the last event of a stream, and `end` says so.
+// `end` is failed if and only if the last event is an error; no other event may be one.
 bool check_errors(MemberReader& reader, const Exchange& exchange) {
   const auto is_error = [](const Event& event) { return event.tag() == EventTag::error; };
   const auto first = std::ranges::find_if(exchange.events, is_error);

@@ -30,7 +30,7 @@ const Json* MemberReader::take(std::string_view name) {
 
 bool MemberReader::text(std::string_view name, std::string& out) {
   const Json* found = take(name);
-  if (found == nullptr) return absent(name);
+  if (found == nullptr) return fail_missing(name);
   if (!found->is_string()) return fail(name, "invalid_type", "must be a text");
   out = found->get_ref<const std::string&>();
   return true;
@@ -46,7 +46,7 @@ bool MemberReader::optional_text(std::string_view name, std::optional<std::strin
 
 bool MemberReader::json(std::string_view name, Json& out) {
   const Json* found = take(name);
-  if (found == nullptr) return absent(name);
+  if (found == nullptr) return fail_missing(name);
   out = *found;
   return true;
 }
@@ -55,12 +55,12 @@ bool MemberReader::object(std::string_view name, Json& out) {
   return json(name, out) && (out.is_object() || fail(name, "invalid_type", "must be an object"));
 }
 
-bool MemberReader::absent(std::string_view name) { return fail(name, "missing", "is missing"); }
+bool MemberReader::fail_missing(std::string_view name) { return fail(name, "missing", "is missing"); }
 
-bool MemberReader::fail(std::string_view name, std::string reason, std::string problem) {
+bool MemberReader::fail(std::string_view name, std::string reason, std::string message) {
   if (!error_) {
     error_ = validation_error(ValidationError::Reason::invalid_request, {codec::printable(name)}, std::move(reason),
-                              codec::printable(name) + " " + std::move(problem));
+                              codec::printable(name) + " " + std::move(message));
   }
   return false;
 }
@@ -74,7 +74,7 @@ bool MemberReader::fail(Path path, const Error& error) {
 
 std::optional<Error> MemberReader::finish() {
   if (error_ || object_.size() == read_) return error_;
-  // The names are few, and none is a part of another's list entry: this is for a message only.
+  // A search in the joined names is good enough: there are few, and no known name contains a comma.
   for (const auto& [name, value] : object_.items()) {
     if ((", " + names_ + ", ").find(", " + name + ", ") != std::string::npos) continue;
     fail(name, "unknown_field", "is not a member here: there are " + names_);

@@ -1,5 +1,5 @@
-// Reads the members of a JSON object, each once, and says what is wrong with the first that is not as it should be.
-// One thread at a time; borrows the object.
+// Reads the members of a JSON object, each once, and keeps the first error. The object must outlive the reader. One
+// thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@
 
 namespace allm {
 
-// What is wrong further in, as seen from outside: ValidationError `invalid_request` at `path` and then the path of
-// `error`, for its reason.
+// An error in an inner value, reported for the outer one: ValidationError `invalid_request` with the reason of `error`.
+// Its path is `path` followed by the path of `error`.
 Error invalid_within(Path path, const Error& error, std::string message);
 
 class MemberReader {
  public:
   explicit MemberReader(const Json& object) : object_(object) {}
 
-  // Each answers whether to go on; after the first failure all answer false.
+  // Each returns whether to go on: false after the first failure.
   bool text(std::string_view name, std::string& out);
   bool optional_text(std::string_view name, std::optional<std::string>& out);
   // Any value.
@@ -30,7 +30,7 @@ class MemberReader {
   // A value that allm/serialize.hpp reads.
   template <class T>
   bool value(std::string_view name, std::optional<T>& out) {
-    return read_value(name, take(name), out) && (out || absent(name));
+    return read_value(name, take(name), out) && (out || fail_missing(name));
   }
   // As `value`, but may be missing.
   template <class T>
@@ -38,14 +38,15 @@ class MemberReader {
     return read_value(name, take(name), out);
   }
 
-  // The member, or null: then it is missing, or something failed before. It counts as read.
+  // The member, which then counts as read; null if it is missing or something failed before.
   const Json* take(std::string_view name);
-  bool absent(std::string_view name);
-  bool fail(std::string_view name, std::string reason, std::string problem);
-  // What is wrong within a member.
+  bool fail_missing(std::string_view name);
+  // `message` continues the name of the member: "must be a text".
+  bool fail(std::string_view name, std::string reason, std::string message);
+  // Reports an error within a member.
   bool fail(Path path, const Error& error);
 
-  // The failure, if there was one; and members that nobody read are one.
+  // The first failure; nullopt if there was none. A member that was not read is a failure.
   std::optional<Error> finish();
 
  private:
@@ -60,7 +61,7 @@ class MemberReader {
 
   const Json& object_;
   std::size_t read_ = 0;
-  std::string names_;  // of what was read, for the message about what was not
+  std::string names_;  // of the members that were read, for the message about an unknown one
   std::optional<Error> error_;
 };
 

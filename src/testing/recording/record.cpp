@@ -12,7 +12,7 @@
 namespace allm {
 namespace {
 
-// What an exchange is written from. Owned by the stream.
+// What the stream needs to write its exchange. Owned by the stream.
 struct Open {
   std::shared_ptr<RecordingWriter> file;
   std::string provider;
@@ -23,13 +23,13 @@ struct Open {
   }
 };
 
-// One thread at a time. Gives what the model's source gives, and writes the exchange when that is over.
+// Passes on the events of the model's source, and writes the exchange at the end. One thread at a time.
 class RecordingSource : public EventSource {
  public:
   RecordingSource(std::unique_ptr<EventSource> source, Open open)
       : source_(std::move(source)), open_(std::move(open)) {}
   ~RecordingSource() override {
-    source_.reset();  // what is cancelled does not wait for the disk
+    source_.reset();  // first, so that cancelling the call does not wait for the disk
     write();
   }
 
@@ -46,7 +46,7 @@ class RecordingSource : public EventSource {
 
  private:
   void keep(const Event& event) {
-    if (written_ || end_ == Exchange::End::failed) return;  // after the last event of a stream nothing counts
+    if (written_ || end_ == Exchange::End::failed) return;  // nothing is recorded after the last event
     if (event.tag() == EventTag::message_completed) end_ = Exchange::End::completed;
     if (event.tag() == EventTag::error) end_ = Exchange::End::failed;
     events_.push_back(event);
@@ -73,7 +73,7 @@ class RecordingAdapter : public Adapter {
   Result<std::unique_ptr<EventSource>> open(const AdapterCall& call) override {
     if (std::optional<Error> failure = file_->failure()) return std::unexpected(*std::move(failure));
     Open open{.file = file_, .provider = std::string(provider()), .call = call};
-    open.call.runtime = nullptr;  // a stream that somebody keeps must not keep threads
+    open.call.runtime = nullptr;  // the stream must not keep the runtime and its threads alive
     Result<std::unique_ptr<EventSource>> source = adapter_->open(call);
     if (!source) {
       open.write({ErrorEvent{source.error()}}, Exchange::End::failed);

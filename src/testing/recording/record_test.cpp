@@ -1,4 +1,4 @@
-// Recording: everything passes through, and what was said is in the file.
+// Recording: events are passed on unchanged, and the file has the requests and events.
 #include <csignal>
 #include <memory>
 #include <string>
@@ -42,7 +42,7 @@ std::vector<Exchange> exchanges(const std::string& path) {
   return *std::move(read);
 }
 
-TEST(Record, PassesEverythingThroughAndWritesItDown) {
+TEST(Record, PassesEventsOnAndWritesThemToTheFile) {
   const Folder folder;
   const std::string path = folder.file("r.jsonl");
   const FakeScript script = {
@@ -70,7 +70,7 @@ TEST(Record, PassesEverythingThroughAndWritesItDown) {
   }
 }
 
-TEST(Record, WritesAsTheFormatSays) {
+TEST(Record, WritesTheDocumentedFormat) {
   const Folder folder;
   const std::string path = folder.file("r.jsonl");
   const auto adapter = recorded({says("Hi.")}, path);
@@ -97,7 +97,7 @@ TEST(Record, WritesAsTheFormatSays) {
   EXPECT_THAT(text, Not(HasSubstr("session-id")));
 }
 
-TEST(Record, MakesAFileForItsOwnerAlone) {
+TEST(Record, CreatesAFileThatOnlyItsOwnerMayRead) {
   const Folder folder;
   const auto adapter = recorded({}, folder.file("r.jsonl"));
   struct stat status{};
@@ -157,7 +157,7 @@ TEST(Record, AppendsToRecordingsOnly) {
   }
 }
 
-TEST(Record, RefusesWhatItCannotWrite) {
+TEST(Record, RefusesFilesThatItCannotWrite) {
   const Folder folder;
   const auto nowhere = record(fake({}), folder.file("no/such/folder.jsonl"));
   ASSERT_FALSE(nowhere.has_value());
@@ -172,7 +172,7 @@ TEST(Record, RefusesWhatItCannotWrite) {
   EXPECT_TRUE(nothing.error().is<EngineError>(EngineError::Reason::missing_adapter));
 }
 
-// Files of this process cannot grow while it lives.
+// While it exists, files of this process cannot grow.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t size) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -215,7 +215,7 @@ TEST(Record, AFailedWriteKeepsTheAnswerAndFailsTheNextCall) {
   }
 }
 
-TEST(Record, SaysWhatJsonCannotCarry) {
+TEST(Record, ReportsAValueThatJsonCannotCarry) {
   const Folder folder;
   const auto adapter = recorded({says("\xff"), says("2")}, folder.file("r.jsonl"));
   EXPECT_EQ(played(*adapter, call_of("hi")).size(), 4U);
@@ -224,7 +224,7 @@ TEST(Record, SaysWhatJsonCannotCarry) {
   EXPECT_THAT(refused.error().message(), HasSubstr("UTF-8"));
 }
 
-// Gives an event that only the tool runner may give, and then a null source.
+// The first call produces an event that only the tool runner may produce; the second opens a null source.
 class Rogue : public Adapter {
  public:
   std::string_view provider() const override { return "rogue"; }
@@ -240,7 +240,7 @@ class Rogue : public Adapter {
   bool opened_ = false;
 };
 
-TEST(Record, SaysWhatIsNoEventOfAModel) {
+TEST(Record, ReportsAnEventThatAModelMustNotProduce) {
   const Folder folder;
   const auto adapter = record(std::make_shared<Rogue>(), folder.file("r.jsonl"));
   {
@@ -251,7 +251,7 @@ TEST(Record, SaysWhatIsNoEventOfAModel) {
   EXPECT_THAT(refused.error().message(), HasSubstr("tool_result_encoded"));
 }
 
-TEST(Record, PassesOnThatAnAdapterOpenedNothing) {
+TEST(Record, PassesOnANullSource) {
   const Folder folder;
   const auto rogue = std::make_shared<Rogue>();
   ASSERT_TRUE(rogue->open(call_of("")).has_value());
@@ -262,7 +262,7 @@ TEST(Record, PassesOnThatAnAdapterOpenedNothing) {
   EXPECT_EQ(exchanges(folder.file("r.jsonl")).size(), 1U);
 }
 
-// Says nothing at all.
+// Its streams end without an event.
 class Mute : public Adapter {
  public:
   std::string_view provider() const override { return "mute"; }
@@ -281,7 +281,7 @@ TEST(Record, AStreamThatEndsTooEarlyIsNotDropped) {
   EXPECT_EQ(exchanges(folder.file("r.jsonl")).at(0).end, Exchange::End::completed) << "the replay ends there too";
 }
 
-TEST(Record, KeepsKeysOut) {
+TEST(Record, RedactsKeys) {
   const Folder folder;
   const std::string path = folder.file("r.jsonl");
   const std::string own = "my-own-secret-0123456789";

@@ -18,9 +18,9 @@
 namespace allm {
 namespace {
 
-Error unusable(const std::string& path, const std::string& problem, Json metadata = Json::object()) {
+Error unusable(const std::string& path, const std::string& message, Json metadata = Json::object()) {
   metadata["path"] = codec::printable(path);
-  return Error(EngineError{.reason = EngineError::Reason::invalid_engine}, problem, std::move(metadata));
+  return Error(EngineError{.reason = EngineError::Reason::invalid_engine}, message, std::move(metadata));
 }
 
 // "cannot write the recording 'x': No space left on device (ENOSPC); …"
@@ -33,7 +33,7 @@ Error file_error(const std::string& what, const std::string& path, int code, con
                   {{"errno", word}});
 }
 
-// Opens a regular file. O_NONBLOCK: a pipe must not make us wait; what is no regular file is refused.
+// Opens a regular file and refuses everything else. O_NONBLOCK, because opening a pipe would block.
 Result<FileDescriptor> open_file(const std::string& what, const std::string& path, int flags,
                                  const std::string& advice) {
   if (path.find('\0') != std::string::npos) return std::unexpected(file_error(what, path, EINVAL, advice));
@@ -46,12 +46,12 @@ Result<FileDescriptor> open_file(const std::string& what, const std::string& pat
   return std::unexpected(file_error(what, path, S_ISDIR(status.st_mode) ? EISDIR : EINVAL, "name a regular file"));
 }
 
-// Lines of a file, one after the other, within the limit.
+// Reads a file line by line. A line that exceeds kMaxRecordingLine is returned incomplete, and its parser refuses it.
 class LineReader {
  public:
   explicit LineReader(int fd) : fd_(fd) {}
 
-  // Null at the end. The line is valid until the next call.
+  // Nullopt at the end. The line is valid until the next call.
   std::optional<std::string_view> next() {
     buffer_.erase(0, std::exchange(used_, 0));
     std::size_t searched = 0;
@@ -62,7 +62,7 @@ class LineReader {
       if (searched > kMaxRecordingLine || !more()) return searched == 0 ? std::nullopt : line(searched, 0);
     }
   }
-  int code() const { return code_; }  // 0, or why reading ended
+  int code() const { return code_; }  // the errno of a failed read, otherwise 0
 
  private:
   std::optional<std::string_view> line(std::size_t size, std::size_t line_break) {
@@ -137,7 +137,7 @@ int RecordingWriter::write_line(const std::string& line) {
       left.remove_prefix(static_cast<std::size_t>(count));
     } else if (errno != EINTR) {
       const int code = errno;
-      // Should this fail too, the line stays damaged, and replay() says so.
+      // If this fails too, the line stays damaged and replay() reports it.
       std::ignore = ::ftruncate(file_.get(), before);
       return code;
     }

@@ -1,4 +1,4 @@
-// The file of a recording: JSON lines, the first of which names the format.
+// The file of a recording: JSON lines. The first line names the format.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace allm {
 
-// Closes the file that it owns. One thread at a time.
+// Owns a file descriptor and closes it. One thread at a time.
 class FileDescriptor {
  public:
   explicit FileDescriptor(int fd) : fd_(fd) {}
@@ -28,22 +28,22 @@ class FileDescriptor {
   int fd_;
 };
 
-// Owned together by the adapter that records and its streams; any thread. Lines of several threads do not mix.
+// Shared by the recording adapter and its streams. Safe to call from any thread: lines are written one at a time.
 class RecordingWriter {
  public:
   // Fails with EngineError `invalid_engine`.
   static Result<std::shared_ptr<RecordingWriter>> open(std::string path, bool append);
 
-  // Adds a line. The first failure, also one given here instead of a line, is kept; nothing is written after it. A line
-  // that could be written only in part is taken back.
+  // Adds a line, or takes an error in place of the line. The first failure is kept, and nothing is written after it. If
+  // only a part of the line can be written, that part is removed again.
   void append(Result<std::string> line);
-  // EngineError `invalid_engine` if something could not be written.
+  // The first failure, an EngineError `invalid_engine`; nullopt if every line was written.
   std::optional<Error> failure() const;
 
   RecordingWriter(std::string path, FileDescriptor file) : path_(std::move(path)), file_(std::move(file)) {}
 
  private:
-  // 0 or an errno.
+  // Returns 0 or an errno.
   int write_line(const std::string& line);
 
   const std::string path_;
@@ -52,7 +52,7 @@ class RecordingWriter {
   std::optional<Error> failure_;
 };
 
-// Exchanges in order; that with index i is on line i + 2. Fails as replay() does. Blocks while it reads.
+// The exchanges in order; exchange i is on line i + 2. Fails as replay() does. Blocks while it reads.
 Result<std::vector<Exchange>> read_recording(const std::string& path);
 
 }  // namespace allm

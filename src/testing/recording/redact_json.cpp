@@ -26,14 +26,14 @@ void redact_keys(Json::object_t& members, std::string_view provider_key) {
   members = std::move(renamed);
 }
 
-// The data of an image, if `value` is the source of one.
+// Whether `value` is the source of an image that has its data in it.
 bool is_image_data(const Json& value) {
   const std::string_view type = text_member(value, "type");
   return value.size() == 2 && (type == "base64" || type == "binary") && find_member(value, "value") != nullptr;
 }
 bool is_image(const Json& value) { return text_member(value, "__type__") == "ALLM.Image"; }
 
-// The pieces of each text that comes in pieces, by a name that no two of them share.
+// The pieces of each text that is sent in pieces, by a unique name of the text.
 using Pieces = std::map<std::string, std::vector<std::string*>>;
 
 void add_strings(Json& value, Pieces& pieces) {
@@ -56,7 +56,7 @@ void add_strings(Json& value, Pieces& pieces) {
 }  // namespace
 
 void redact_value(Json& value, std::string_view provider_key) {
-  // A list of what is still to be looked at instead of recursion: values may nest without bound.
+  // A list of open nodes instead of recursion, because the depth of values is not limited.
   struct Node {
     Json* value;
     bool in_image;
@@ -87,7 +87,7 @@ void redact_events(Json& events, std::string_view provider_key) {
     const bool is_text = type == "text_delta";
     if (!is_text && type != "tool_call_delta") {
       redact_value(event, provider_key);
-      // Raw chunks hold the same deltas, each provider's in a place of its own.
+      // Raw chunks hold the same deltas, at a place that depends on the provider.
       if (type == "raw_chunk") add_strings(event["chunk"], pieces);
       continue;
     }

@@ -1,4 +1,5 @@
-// Secrets taken out of JSON that is written to recordings and compared with them. In place; pure; any thread.
+// Redacts JSON that is written to recordings and compared with them. The functions change the value in place. Safe to
+// call from any thread.
 #pragma once
 
 #include <string_view>
@@ -7,12 +8,13 @@
 
 namespace allm {
 
-// redact() for every text and every key in the value. Keys that become equal are numbered. The data of images stays as
-// it is: no key can be read in it, and what only looks like one must not break the image.
+// Applies redact() to every text and every member name in the value. Names that become equal are numbered. The data of
+// images stays as it is: redacting bytes that only look like a key would break the image.
 void redact_value(Json& value, std::string_view provider_key);
 
-// The same for the events of one stream, an array of what event_to_json gives. Deltas are pieces of one text: a secret
-// that is spread over them is found, and a word that is cut in two is not taken for one.
+// The same for the events of one stream: an array of values of event_to_json. The deltas of the text, of a call's
+// arguments and of raw chunks are each redacted as one text: a secret that is spread over several deltas is found, and
+// a word that is cut in two is not mistaken for a secret.
 void redact_events(Json& events, std::string_view provider_key);
 
 }  // namespace allm

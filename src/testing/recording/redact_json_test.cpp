@@ -34,7 +34,7 @@ TEST(RedactJson, FindsSecretsInTextsAndKeysAtAnyDepth) {
   EXPECT_EQ(deep, "[REDACTED]");
 }
 
-TEST(RedactJson, LeavesTheDataOfImagesAlone) {
+TEST(RedactJson, DoesNotChangeTheDataOfImages) {
   for (Image image : {Image{.source = ImageBase64{"AIzaAAAAAAAA"}}, Image{.source = ImageBytes{"\x02\x36\xb3\x04"}}}) {
     image.prompt = "AIzaAAAAAAAA";
     image.metadata = {{"source", {{"type", "base64"}, {"value", "AIzaAAAAAAAA"}}}};
@@ -51,7 +51,7 @@ TEST(RedactJson, LeavesTheDataOfImagesAlone) {
   EXPECT_EQ(link["data"]["source"]["value"], "https://x/?key=[REDACTED]");
 }
 
-TEST(RedactJson, DeltasArePiecesOfOneText) {
+TEST(RedactJson, DeltasAreRedactedAsOneText) {
   EXPECT_EQ(redacted_events(R"([{"type":"text_delta","delta":"sk-12"},
                                 {"type":"tool_call_delta","id":"c0","arguments_delta":"\"sk-"},
                                 {"type":"tool_call_delta","id":"c1","arguments_delta":"-sk-"},
@@ -68,7 +68,7 @@ TEST(RedactJson, DeltasArePiecesOfOneText) {
             R"({"type":"text_delta","delta":"sk-averse"}])");
 }
 
-TEST(RedactJson, RawChunksHoldPiecesToo) {
+TEST(RedactJson, StringsOfRawChunksAreRedactedAsOneText) {
   EXPECT_EQ(redacted_events(R"([{"type":"raw_chunk","chunk":{"choices":[{"text":"a 0123"},{"text":"b"}]}},
                                 {"type":"raw_chunk","chunk":{"choices":[{"text":"4567 c"}]}},
                                 {"type":"raw_chunk","chunk":"01234567"},
@@ -80,7 +80,7 @@ TEST(RedactJson, RawChunksHoldPiecesToo) {
             R"({"type":"raw_chunk","chunk":null}])");
 }
 
-TEST(RedactJson, OtherEventsAreRedactedEachAlone) {
+TEST(RedactJson, OtherEventsAreRedactedOneByOne) {
   EXPECT_EQ(redacted_events(R"([{"type":"text_completed","text":"sk-123456"},
                                 {"type":"error","error":{"message":"sk-123456"}}])"),
             R"([{"type":"text_completed","text":"[REDACTED]"},{"type":"error","error":{"message":"[REDACTED]"}}])");

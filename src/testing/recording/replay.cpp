@@ -17,7 +17,7 @@
 namespace allm {
 namespace {
 
-// Read, and never changed again.
+// The contents of a file. Immutable, shared by the adapter and its streams.
 struct Recording {
   std::string path;  // for messages
   std::vector<Exchange> exchanges;
@@ -26,8 +26,8 @@ struct Recording {
   static std::string name_of(std::size_t index) {
     return "exchange " + std::to_string(index + 1) + " (line " + std::to_string(index + 2) + ")";
   }
-  Error failure(AdapterError::Reason reason, const std::string& problem) const {
-    return Error(AdapterError{.reason = reason, .provider = provider()}, "the recording '" + path + "' " + problem,
+  Error failure(AdapterError::Reason reason, const std::string& what) const {
+    return Error(AdapterError{.reason = reason, .provider = provider()}, "the recording '" + path + "' " + what,
                  {{"retryable", false}});
   }
 };
@@ -52,7 +52,7 @@ class ReplaySource : public EventSource {
   std::shared_ptr<const Recording> recording_;
   std::size_t index_;
   std::size_t next_ = 0;
-  bool cut_ = false;  // the error was given
+  bool cut_ = false;  // the error about the cut was returned
 };
 
 class ReplayAdapter : public Adapter {
@@ -78,7 +78,7 @@ class ReplayAdapter : public Adapter {
  private:
   bool may_answer(std::size_t index) const { return reuse_ || uses_[index] == 0; }
 
-  // Of the exchanges that match, the first of those that were used least.
+  // Of the exchanges that match, the first with the fewest uses; nullopt if none matches.
   std::optional<std::size_t> find(const Json& request) const {
     std::optional<std::size_t> best;
     for (std::size_t i = 0; i < uses_.size(); ++i) {

@@ -1,4 +1,4 @@
-// Replaying: a recording answers as the model did, and says where a request is not what it was.
+// Replaying: a recording answers as the model did, and reports where a request differs from the recorded one.
 #include <memory>
 #include <string>
 #include <utility>
@@ -38,7 +38,7 @@ std::shared_ptr<Adapter> replayed(const std::string& path, ReplayOptions options
   return *adapter;
 }
 
-// A file with the answers to these questions.
+// Writes a recording with these questions and answers; returns its path.
 std::string recording(const Folder& folder, const std::vector<std::pair<std::string, std::string>>& talk) {
   FakeScript script;
   for (const auto& [question, answer] : talk) script.push_back(says(answer));
@@ -47,7 +47,7 @@ std::string recording(const Folder& folder, const std::vector<std::pair<std::str
   return folder.file("r.jsonl");
 }
 
-// A chat with everything, and the model's events in it.
+// The result of a chat that uses every kind of event, and the model's events.
 struct Outcome {
   ChatResult result;
   std::vector<Event> events;
@@ -121,7 +121,7 @@ TEST(Replay, CallsMayOverlap) {
   EXPECT_EQ(said(testing::read_all(*std::move(first))), "1");
 }
 
-TEST(Replay, WithReuseAllAnswerInTurn) {
+TEST(Replay, WithReuseEqualExchangesAnswerInTurn) {
   const Folder folder;
   const std::string path = recording(folder, {{"a", "1"}, {"b", "2"}, {"a", "3"}});
   const auto adapter = replayed(path, {.reuse = true});
@@ -129,7 +129,7 @@ TEST(Replay, WithReuseAllAnswerInTurn) {
   EXPECT_THAT(said(played(*adapter, call_of("c"))), HasSubstr("differs from exchange 1 (line 2) at /request"));
 }
 
-TEST(Replay, SaysWhereTheRequestDiffers) {
+TEST(Replay, ReportsWhereTheRequestDiffers) {
   const Folder folder;
   const std::string path = recording(folder, {{"How are you?", "Fine."}});
   const auto adapter = replayed(path);
@@ -155,7 +155,7 @@ TEST(Replay, ShowsThePartOfALongTextThatDiffers) {
   EXPECT_LT(message.size(), 700U);
 }
 
-TEST(Replay, TellsOfWhatIsMissingOrNew) {
+TEST(Replay, ReportsMissingAndNewMembers) {
   const Folder folder;
   const auto adapter = replayed(recording(folder, {{"a", "1"}}));
   AdapterCall more = call_of("a");
@@ -170,7 +170,7 @@ TEST(Replay, TellsOfWhatIsMissingOrNew) {
   EXPECT_THAT(said(played(*adapter, less)), HasSubstr("now nothing"));
 }
 
-TEST(Replay, IgnoresWhatItIsToldTo) {
+TEST(Replay, DoesNotCompareIgnoredPointers) {
   const Folder folder;
   const std::string path = recording(folder, {{"a", "1"}, {"a", "2"}, {"a", "3"}});
   const auto adapter = replayed(path, {.ignore = {"/request/data/messages/0/data/content", "/options/a~1b", "/model"}});
@@ -241,7 +241,7 @@ TEST(Replay, AnEmptyRecordingAnswersNothing) {
   EXPECT_THAT(said(played(*adapter, call_of("a"))), EndsWith("holds no exchange; record again"));
 }
 
-TEST(Replay, SaysThatThereIsNoFile) {
+TEST(Replay, ReportsAMissingFile) {
   const Folder folder;
   for (const std::string& path : {folder.file("none.jsonl"), folder.file(""), std::string("/dev/null")}) {
     const auto adapter = replay(path);
@@ -251,7 +251,7 @@ TEST(Replay, SaysThatThereIsNoFile) {
   }
 }
 
-TEST(Replay, SaysWhichLineIsDamaged) {
+TEST(Replay, ReportsWhichLineIsDamaged) {
   const Folder folder;
   const std::string header = "{\"allm_recording\":1}\n";
   const std::string good = R"({"provider":"p","request":{},"events":[],"end":"completed"})";
@@ -283,12 +283,12 @@ TEST(Replay, SaysWhichLineIsDamaged) {
       {header + line(R"({"type":"text_delta","delta":"a"},{"type":"tool_halt"})", "completed"),
        "line 2: events[1]: type is not a kind of event that a model gives"},
   };
-  for (const auto& [text, problem] : cases) {
+  for (const auto& [text, message] : cases) {
     const std::string path = folder.file("r.jsonl", text);
     const auto adapter = replay(path);
     ASSERT_FALSE(adapter.has_value()) << text;
     EXPECT_TRUE(adapter.error().is<ValidationError>(ValidationError::Reason::invalid_request));
-    EXPECT_THAT(adapter.error().message(), HasSubstr("'" + path + "' is damaged at " + problem));
+    EXPECT_THAT(adapter.error().message(), HasSubstr("'" + path + "' is damaged at " + message));
     EXPECT_THAT(adapter.error().message(), EndsWith("; mend the line or record again"));
   }
 }

@@ -1,4 +1,4 @@
-// What tests of recordings share: a folder that goes away, files read and written, streams read to their end.
+// Helpers for tests of recordings: temporary folders, reading and writing files, reading streams to their end.
 #pragma once
 
 #include <filesystem>
@@ -17,6 +17,7 @@
 
 namespace allm::testing {
 
+// A temporary folder. The destructor removes it with its files.
 class Folder {
  public:
   Folder() {
@@ -56,7 +57,7 @@ inline std::vector<Event> read_all(std::unique_ptr<EventSource> source) {
   return events;
 }
 
-// The events of a call, or the one error it failed with.
+// The events of a call; only an ErrorEvent if the call could not be opened.
 inline std::vector<Event> played(Adapter& adapter, const AdapterCall& call) {
   auto source = adapter.open(call);
   if (!source) return {ErrorEvent{source.error()}};

@@ -51,7 +51,7 @@ Result<ToolErrorFunction> by_tool(const Json& forms, const Path& path) {
 Result<ToolErrorFunction> error_function(const Json& json, const Path& path) {
   if (json == "continue") {
     return [](const ToolCall&, const ToolFailure& failed) {
-      // What the model would have been told without a function.
+      // The same text that the model gets without a function.
       return ToolErrorDecision::continue_with(JsonToolResultEncoder().encode_failure(failed));
     };
   }
@@ -101,7 +101,7 @@ Result<HaltWhen> halt_function(const Json& json) {
     if (!value.is_number_integer() || value < 1) {
       return invalid(value_path, "invalid_value", "expected a whole number from 1");
     }
-    // Asked after every step that does not end the run by itself, so calls count steps.
+    // The loop calls the function after every step that does not end the run, so calls are steps.
     return [least = value.get<std::uint64_t>(), steps = std::make_shared<std::uint64_t>(0)](const StepResult&) {
       return ++*steps >= least;
     };
@@ -113,7 +113,7 @@ Result<HaltWhen> halt_function(const Json& json) {
   return invalid(value_path, "unknown_form", "known forms are always, text_contains, step_at_least and raise");
 }
 
-// Takes the member out of the object; null if it was not there or is null.
+// Removes the member from the object and returns it; null if it is missing or null.
 Json take(Json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end()) return nullptr;

@@ -13,7 +13,7 @@ Json json(const char* text) { return Json::parse(text); }
 
 Result<CallOptions> options(const char* own) { return make_call_options(Json::object(), json(own)); }
 
-// The path of the option that is refused, or "" if none is.
+// The path of the option that is refused; "" if none is refused.
 std::string refused(const char* own) {
   const auto result = options(own);
   if (result) return "";
@@ -39,7 +39,7 @@ TEST(ScenarioOptions, OwnOptionsReplaceDefaults) {
 
 TEST(ScenarioOptions, AnUnknownOptionIsRefused) { EXPECT_EQ(refused(R"({"max_turn": 3})"), "max_turn"); }
 
-TEST(ScenarioOptions, PolicyWordsAreNoFunctions) {
+TEST(ScenarioOptions, PolicyWordsAreNotFunctions) {
   EXPECT_EQ(std::get<ToolErrorAction>(*options(R"({"on_tool_error": "halt"})")->on_tool_error), ToolErrorAction::halt);
   EXPECT_EQ(refused(R"({"on_tool_error": "bogus"})"), "on_tool_error");
   EXPECT_EQ(refused(R"({"on_tool_error": 5})"), "on_tool_error");
@@ -61,14 +61,14 @@ TEST(ScenarioOptions, PolicyByToolDecidesForEachTool) {
   EXPECT_EQ(decide(form, "other").kind(), ToolErrorDecision::Kind::none);
 }
 
-TEST(ScenarioOptions, PolicyFormsThatAreNoneAreRefused) {
+TEST(ScenarioOptions, InvalidPolicyFormsAreRefused) {
   EXPECT_EQ(refused(R"({"on_tool_error": {"bogus": 1}})"), "on_tool_error.bogus");
   EXPECT_EQ(refused(R"({"on_tool_error": {}})"), "on_tool_error");
   EXPECT_EQ(refused(R"({"on_tool_error": {"raise": 1}})"), "on_tool_error.raise");
   EXPECT_EQ(refused(R"({"on_tool_error": {"by_tool": {"a": {"x": 1}}}})"), "on_tool_error.by_tool.a.x");
 }
 
-TEST(ScenarioOptions, HaltWhenForms) {
+TEST(ScenarioOptions, HaltWhenFormsDecide) {
   EXPECT_TRUE(options(R"({"halt_when": {"always": true}})")->halt_when(step_saying("")));
   EXPECT_FALSE(options(R"({"halt_when": {"always": false}})")->halt_when(step_saying("")));
   EXPECT_TRUE(options(R"({"halt_when": {"text_contains": "END"}})")->halt_when(step_saying("the END.")));
@@ -87,7 +87,7 @@ TEST(ScenarioOptions, HaltWhenCountsStepsFromOneForEachOperation) {
   }
 }
 
-TEST(ScenarioOptions, HaltWhenFormsThatAreNoneAreRefused) {
+TEST(ScenarioOptions, InvalidHaltWhenFormsAreRefused) {
   EXPECT_EQ(refused(R"({"halt_when": true})"), "halt_when");
   EXPECT_EQ(refused(R"({"halt_when": {"never": true}})"), "halt_when.never");
   EXPECT_EQ(refused(R"({"halt_when": {"step_at_least": 0}})"), "halt_when.step_at_least");

@@ -31,13 +31,13 @@ namespace {
 
 using Function = std::function<ToolOutcome(const Json&, const ToolContext&)>;
 
-// Thrown by {"throw": value}: deliberately no std::exception.
+// Thrown by {"throw": value}. Deliberately not a std::exception.
 struct ThrownValue {
   Json value;
 };
 
-// A text that is no UTF-8, which no JSON encoder may write.
-constexpr std::string_view kNoUtf8 = "\xff\xfe";
+// Text that is not valid UTF-8, so it cannot be written as JSON.
+constexpr std::string_view kNotUtf8 = "\xff\xfe";
 
 ToolOutcome describe_context(const ToolContext& context) {
   const ToolCall& call = context.tool_call();
@@ -51,7 +51,7 @@ ToolOutcome describe_context(const ToolContext& context) {
                {"raw_arguments", or_null(call.raw_arguments)}}}});
 }
 
-// Whether the whole time passed: false if the call was asked to stop before.
+// Returns false if the call is asked to stop before the time has passed.
 bool sleep_for(std::chrono::milliseconds time, const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any wakeup;
@@ -60,10 +60,10 @@ bool sleep_for(std::chrono::milliseconds time, const std::stop_token& stop) {
   return !stop.stop_requested();
 }
 
-Function parse(const Json& form, const Path& path, Problems& problems);
+Function parse(const Json& form, const Path& path, ScenarioErrors& errors);
 
-Function parse_halt(const Json& value, const Path& path, Problems& problems) {
-  const Reader reader(value, path, {"reason", "result"}, problems);
+Function parse_halt(const Json& value, const Path& path, ScenarioErrors& errors) {
+  const Reader reader(value, path, {"reason", "result"}, errors);
   const auto reason = reader.required_text("reason");
   const Json* result = reader.find("result");
   if (!reason) return {};
@@ -72,8 +72,8 @@ Function parse_halt(const Json& value, const Path& path, Problems& problems) {
   };
 }
 
-Function parse_ask_user(const Json& value, const Path& path, Problems& problems) {
-  const Reader reader(value, path, {"question", "options"}, problems);
+Function parse_ask_user(const Json& value, const Path& path, ScenarioErrors& errors) {
+  const Reader reader(value, path, {"question", "options"}, errors);
   const auto question = reader.required_text("question");
   const Json* options = reader.object("options");
   if (!question) return {};
@@ -81,12 +81,12 @@ Function parse_ask_user(const Json& value, const Path& path, Problems& problems)
              const Json&, const ToolContext&) { return outcome; };
 }
 
-Function parse_sleep(const Json& value, const Path& path, Problems& problems) {
-  const Reader reader(value, path, {"ms", "then"}, problems);
+Function parse_sleep(const Json& value, const Path& path, ScenarioErrors& errors) {
+  const Reader reader(value, path, {"ms", "then"}, errors);
   reader.require("ms");
   const auto time = reader.count("ms", kMaxMilliseconds);
   const Json* then = reader.require("then");
-  Function next = then == nullptr ? Function() : parse(*then, extended(path, "then"), problems);
+  Function next = then == nullptr ? Function() : parse(*then, extended(path, "then"), errors);
   if (!time || !next) return {};
   return [time = std::chrono::milliseconds(*time), next = std::move(next)](const Json& arguments,
                                                                            const ToolContext& context) {
@@ -95,9 +95,9 @@ Function parse_sleep(const Json& value, const Path& path, Problems& problems) {
   };
 }
 
-Function parse_sequence(const Json& value, const Path& path, Problems& problems) {
+Function parse_sequence(const Json& value, const Path& path, ScenarioErrors& errors) {
   if (!value.is_array() || value.empty()) {
-    problems.add(path, "invalid_type", "expected an array of at least one handler");
+    errors.add(path, "invalid_type", "expected an array of at least one handler");
     return {};
   }
   struct Sequence {
@@ -106,7 +106,7 @@ Function parse_sequence(const Json& value, const Path& path, Problems& problems)
   };
   auto sequence = std::make_shared<Sequence>();
   for (std::size_t i = 0; i < value.size(); ++i) {
-    sequence->functions.push_back(parse(value[i], extended(path, static_cast<std::int64_t>(i)), problems));
+    sequence->functions.push_back(parse(value[i], extended(path, static_cast<std::int64_t>(i)), errors));
   }
   return [sequence](const Json& arguments, const ToolContext& context) {
     const std::size_t turn = std::min(sequence->calls++, sequence->functions.size() - 1);
@@ -114,9 +114,9 @@ Function parse_sequence(const Json& value, const Path& path, Problems& problems)
   };
 }
 
-Function parse_raise(const Json& value, const Path& path, Problems& problems) {
+Function parse_raise(const Json& value, const Path& path, ScenarioErrors& errors) {
   if (!value.is_string()) {
-    problems.add(path, "invalid_type", "expected a text");
+    errors.add(path, "invalid_type", "expected a text");
     return {};
   }
   return [text = value.get<std::string>()](const Json&, const ToolContext&) -> ToolOutcome {
@@ -124,15 +124,15 @@ Function parse_raise(const Json& value, const Path& path, Problems& problems) {
   };
 }
 
-Function parse_exit(const Json& value, const Path& path, Problems& problems) {
+Function parse_exit(const Json& value, const Path& path, ScenarioErrors& errors) {
   if (!value.is_number_integer() || value < 0 || value > 255) {
-    problems.add(path, "invalid_type", "expected an exit status from 0 to 255");
+    errors.add(path, "invalid_type", "expected an exit status from 0 to 255");
     return {};
   }
   return [status = value.get<int>()](const Json&, const ToolContext&) -> ToolOutcome { std::_Exit(status); };
 }
 
-Function parse_crash(const Json& value, const Path& path, Problems& problems) {
+Function parse_crash(const Json& value, const Path& path, ScenarioErrors& errors) {
   for (int signal = 1; value.is_string() && signal < NSIG; ++signal) {
     const char* const name = sigabbrev_np(signal);
     if (name == nullptr || value.get_ref<const std::string&>() != std::string("SIG") + name) continue;
@@ -146,21 +146,21 @@ Function parse_crash(const Json& value, const Path& path, Problems& problems) {
       return failure("the signal did not end the process");
     };
   }
-  problems.add(path, "invalid_type", "expected a signal's name, such as SIGSEGV");
+  errors.add(path, "invalid_type", "expected a signal's name, such as SIGSEGV");
   return {};
 }
 
-// For the forms whose value is only `true`.
-Function when_true(const Json& value, const Path& path, Problems& problems, Function function) {
+// For forms whose only valid value is `true`.
+Function when_true(const Json& value, const Path& path, ScenarioErrors& errors, Function function) {
   if (value == true) return function;
-  problems.add(path, "invalid_type", "expected true");
+  errors.add(path, "invalid_type", "expected true");
   return {};
 }
 
-Function parse_parts(const Json& value, const Path& path, Problems& problems) {
+Function parse_parts(const Json& value, const Path& path, ScenarioErrors& errors) {
   Result<std::vector<Part>> parts = parts_from_json(value);
   if (!parts) {
-    problems.add(path, "invalid_type", "expected a list of parts: " + parts.error().message());
+    errors.add(path, "invalid_type", "expected a list of parts: " + parts.error().message());
     return {};
   }
   return [parts = *std::move(parts)](const Json&, const ToolContext&) { return ok(parts); };
@@ -168,36 +168,35 @@ Function parse_parts(const Json& value, const Path& path, Problems& problems) {
 
 struct HandlerForm {
   std::string_view name;
-  Function (*make)(const Json& value, const Path& path, Problems& problems);
+  Function (*make)(const Json& value, const Path& path, ScenarioErrors& errors);
 };
 
 constexpr std::array<HandlerForm, 14> kHandlerForms = {{
     {"ok",
-     [](const Json& value, const Path&, Problems&) -> Function {
+     [](const Json& value, const Path&, ScenarioErrors&) -> Function {
        return [value](const Json&, const ToolContext&) { return ok(value); };
      }},
     {"ok_parts", parse_parts},
     {"error",
-     [](const Json& value, const Path&, Problems&) -> Function {
+     [](const Json& value, const Path&, ScenarioErrors&) -> Function {
        return [value](const Json&, const ToolContext&) { return failure(value); };
      }},
     {"throw",
-     [](const Json& value, const Path&, Problems&) -> Function {
+     [](const Json& value, const Path&, ScenarioErrors&) -> Function {
        return [value](const Json&, const ToolContext&) -> ToolOutcome { throw ThrownValue{value}; };
      }},
     {"echo",
-     [](const Json& value, const Path& path, Problems& problems) {
-       return when_true(value, path, problems, [](const Json& arguments, const ToolContext&) { return ok(arguments); });
+     [](const Json& value, const Path& path, ScenarioErrors& errors) {
+       return when_true(value, path, errors, [](const Json& arguments, const ToolContext&) { return ok(arguments); });
      }},
     {"context",
-     [](const Json& value, const Path& path, Problems& problems) {
-       return when_true(value, path, problems,
+     [](const Json& value, const Path& path, ScenarioErrors& errors) {
+       return when_true(value, path, errors,
                         [](const Json&, const ToolContext& context) { return describe_context(context); });
      }},
     {"unencodable",
-     [](const Json& value, const Path& path, Problems& problems) {
-       return when_true(value, path, problems,
-                        [](const Json&, const ToolContext&) { return ok(std::string(kNoUtf8)); });
+     [](const Json& value, const Path& path, ScenarioErrors& errors) {
+       return when_true(value, path, errors, [](const Json&, const ToolContext&) { return ok(std::string(kNotUtf8)); });
      }},
     {"ask_user", parse_ask_user},
     {"halt", parse_halt},
@@ -208,19 +207,19 @@ constexpr std::array<HandlerForm, 14> kHandlerForms = {{
     {"crash", parse_crash},
 }};
 
-Function parse(const Json& form, const Path& path, Problems& problems) {
+Function parse(const Json& form, const Path& path, ScenarioErrors& errors) {
   if (!form.is_object() || form.size() != 1) {
-    problems.add(path, "invalid_type", "expected an object with one key, which says what the handler does");
+    errors.add(path, "invalid_type", "expected an object with one key, which says what the handler does");
     return {};
   }
   const std::string& name = form.begin().key();
   const Path below = extended(path, name);
   const auto* found = std::ranges::find(kHandlerForms, name, &HandlerForm::name);
   if (found == kHandlerForms.end()) {
-    problems.add(below, "unknown_handler", "no such handler");
+    errors.add(below, "unknown_handler", "no such handler");
     return {};
   }
-  return found->make(form.begin().value(), below, problems);
+  return found->make(form.begin().value(), below, errors);
 }
 
 bool ends_process(const Json& form) {
@@ -232,8 +231,8 @@ bool ends_process(const Json& form) {
   return name == "sequence" && value.is_array() && std::ranges::any_of(value, &ends_process);
 }
 
-// Sends the form to a worker with each call. Which of a sequence it is the turn of is decided here, since a worker does
-// not know of the calls that others ran.
+// Sends the form to a worker with each call. The element of a `sequence` is chosen here, because a worker does not see
+// the calls that run in other workers.
 class IsolatedHandler {
  public:
   explicit IsolatedHandler(Json form) : form_(std::move(form)), turns_(std::make_shared<Turns>()) {}
@@ -250,7 +249,7 @@ class IsolatedHandler {
  private:
   struct Turns {
     std::mutex mutex;
-    std::map<std::string, std::size_t> counts;  // by the place of a sequence in the form
+    std::map<std::string, std::size_t> counts;  // calls so far, by the position of the sequence in the form
   };
 
   void take_turns(Json& form, const std::string& place) const {
@@ -275,8 +274,8 @@ class IsolatedHandler {
 
 }  // namespace
 
-Handler make_handler(const Json& form, const Path& path, Lane lane, Problems& problems) {
-  Function function = parse(form, path, problems);
+Handler make_handler(const Json& form, const Path& path, Lane lane, ScenarioErrors& errors) {
+  Function function = parse(form, path, errors);
   if (!function) return {};
   if (lane == Lane::worker || ends_process(form)) return IsolatedHandler(form);
   return function;
@@ -286,8 +285,8 @@ void register_handler_entry() {
   register_worker_entry(
       std::string(IsolatedHandler::kEntry),
       [](const Json& form, const Json& arguments, const ToolContext& context, const ToolCompletion& done) {
-        Problems problems;
-        const Function function = parse(form, {}, problems);
+        ScenarioErrors errors;
+        const Function function = parse(form, {}, errors);
         done(function ? function(arguments, context) : failure("no such handler"));
       });
 }

@@ -29,8 +29,7 @@ Json observe_path(const Path& path) {
   return steps;
 }
 
-// The value that a serialised form stands for, in the form for people; nothing if it is not one of
-// those that an observation shows otherwise.
+// The observation of a serialised error, call or message; nullopt if `value` is anything else.
 std::optional<Json> observe_tagged(const Json& value) {
   const auto tag = value.find("__type__");
   if (tag == value.end() || !tag->is_string() || !value.contains("data")) return std::nullopt;
@@ -45,7 +44,7 @@ std::optional<Json> observe_tagged(const Json& value) {
   return std::nullopt;
 }
 
-// Parts in the form in which messages_from_json takes them.
+// Parts in the form that messages_from_json reads; bytes are shown by their size.
 struct PartObserver {
   Json operator()(const TextPart& part) const { return {{"type", "text"}, {"text", part.text}}; }
   Json operator()(const ImagePart& part) const {
@@ -82,7 +81,7 @@ Json with_manual_calls(Json metadata, const std::vector<PendingToolCall>& calls)
   return metadata;
 }
 
-// What a step shows, but for its messages.
+// The observation of a step without its messages.
 Json observe_summary(const StepResult& step) {
   Json json = {{"finish_reason", or_null(step.response.finish_reason)},
                {"output_text", or_null(step.response.text())},

@@ -1,5 +1,5 @@
-// Observations: results, events and errors in the form that scenarios compare with patterns.
-// docs/scenario-format.md describes it. Pure functions; safe to call from any thread.
+// Observations: results, events and errors in the JSON form that scenarios compare with patterns.
+// docs/scenario-format.md describes the form. Pure functions; safe to call from any thread.
 #pragma once
 
 #include <span>
@@ -24,14 +24,13 @@ Json observe(const Response& response);
 Json observe(const StepResult& step);
 Json observe(const ChatResult& chat);
 Json observe(const ToolBatch& batch);
-// With what the operation gave under `result`.
+// `result` is the observation of the operation's result; it becomes the member `result`.
 Json observe(const Session& session, Json result);
 Json observe(const Event& event);
-// A text as it is, parts in the form in which messages_from_json reads them.
+// Text is unchanged; parts have the form that messages_from_json reads.
 Json observe_content(const Content& content);
 
-// A value as it is, but with the errors, calls and messages in it, which are there in their
-// serialised form, in the forms above.
+// The value, with every serialised error, call and message in it replaced by its observation.
 Json observe_value(const Json& value);
 
 }  // namespace allm::scenario

@@ -26,7 +26,7 @@ struct OutcomeObserver {
   }
 };
 
-// The payload of each kind of event; the tag is put in front of it.
+// The payload of each kind of event. The caller puts the tag in front.
 struct PayloadObserver {
   Json operator()(const MessageStarted& event) const { return {{"message", observe(event.message)}}; }
   Json operator()(const TextDelta& event) const { return {{"id", or_null(event.id)}, {"delta", event.delta}}; }

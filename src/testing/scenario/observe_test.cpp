@@ -34,14 +34,14 @@ TEST(Observe, MessageShowsItsCallsInTheMetadata) {
                                                   "raw_arguments": "{\"x\":1}"}]})")));
 }
 
-TEST(Observe, PartsShowAsTheyAreWritten) {
+TEST(Observe, PartsHaveTheFormOfScenarioFiles) {
   const Message message = user(std::vector<Part>{
       TextPart{"look"}, ImagePart{.image = {.source = ImageUrl{"https://x/y.png"}}, .detail = ImageDetail::low}});
   EXPECT_TRUE(json_equal(observe(message)["content"], json(R"([{"type": "text", "text": "look"},
                                   {"type": "image", "url": "https://x/y.png", "detail": "low"}])")));
 }
 
-TEST(Observe, CallWithoutTextShowsNull) {
+TEST(Observe, CallWithoutRawArgumentsShowsNull) {
   EXPECT_EQ(observe(ToolCall{.id = "c", .name = "t"})["raw_arguments"], nullptr);
 }
 
@@ -96,7 +96,7 @@ TEST(Observe, StepShowsPendingCallsInTheMetadata) {
   EXPECT_EQ(observe(step)["metadata"]["manual_tool_calls"][0]["id"], "c0");
 }
 
-TEST(Observe, ChatShowsErrorsOfItsMetadataAsErrors) {
+TEST(Observe, ChatShowsErrorsInItsMetadataAsObservations) {
   const Error error(AdapterError{AdapterError::Reason::rate_limited});
   ChatResult chat{.end = ended::Failed{error}, .steps = {StepResult{}}};
   chat.metadata = {{"structured_finalize", {{"pass_1_halted", "completed"}, {"pass_2_error", to_json_value(error)}}}};
@@ -109,7 +109,7 @@ TEST(Observe, ChatShowsErrorsOfItsMetadataAsErrors) {
   EXPECT_EQ(observed["pending_question"], nullptr);
 }
 
-TEST(Observe, ValuesThatOnlyLookTaggedStayAsTheyAre) {
+TEST(Observe, ValuesThatOnlyLookTaggedAreNotChanged) {
   const Json value = json(R"({"a": [{"__type__": "ALLM.Error.AdapterError"}, {"__type__": "Other", "data": {}}]})");
   EXPECT_EQ(observe_value(value), value);
 }
@@ -140,7 +140,7 @@ TEST(Observe, MessageCompletedShowsUsageInTheMetadata) {
   EXPECT_EQ(observe(Event(completed))["finish_reason"], "stop");
 }
 
-TEST(Observe, CompletionsShowWhatTheyCarry) {
+TEST(Observe, CompletionEventsShowTheirResults) {
   const auto step = std::make_shared<const StepResult>(StepResult{.thread = {user("hi")}});
   const Json completed = observe(Event(StepCompleted{step, Mode::manual}));
   EXPECT_EQ(completed["mode"], "manual");

@@ -1,4 +1,4 @@
-// Optional values in observations: null stands for a missing one. Pure functions; safe to call from any thread.
+// Optional values in observations: nullopt becomes null. Pure functions; safe to call from any thread.
 #pragma once
 
 #include <optional>

@@ -13,18 +13,18 @@
 namespace allm::scenario {
 namespace {
 
-Tool parse_tool(const Json& value, const Path& path, Lane lane, Problems& problems) {
-  const Reader reader(
-      value, path, {"name", "description", "schema", "handler", "manual", "validate_arguments", "metadata"}, problems);
+Tool parse_tool(const Json& value, const Path& path, Lane lane, ScenarioErrors& errors) {
+  const Reader reader(value, path,
+                      {"name", "description", "schema", "handler", "manual", "validate_arguments", "metadata"}, errors);
   Tool tool{.name = reader.required_text("name").value_or(""),
             .description = reader.text("description").value_or(""),
             .manual = reader.boolean("manual").value_or(false),
             .validate_arguments = reader.boolean("validate_arguments").value_or(true)};
-  // Any value: a schema that is none is for the engine to refuse.
+  // Any value: the engine refuses an invalid schema when the scenario runs.
   if (const Json* schema = reader.find("schema")) tool.schema = *schema;
   if (const Json* metadata = reader.object("metadata")) tool.metadata = *metadata;
   if (const Json* handler = reader.find("handler")) {
-    tool.handler = make_handler(*handler, reader.path("handler"), lane, problems);
+    tool.handler = make_handler(*handler, reader.path("handler"), lane, errors);
   }
   return tool;
 }
@@ -36,8 +36,8 @@ std::optional<ModelRef> parse_model(const Json& value) {
   return model ? std::optional<ModelRef>(*std::move(model)) : std::nullopt;
 }
 
-void parse_engine(const Json& value, const Path& path, Problems& problems, Scenario& scenario) {
-  const Reader reader(value, path, {"model", "params", "context"}, problems);
+void parse_engine(const Json& value, const Path& path, ScenarioErrors& errors, Scenario& scenario) {
+  const Reader reader(value, path, {"model", "params", "context"}, errors);
   if (const Json* model = reader.find("model")) {
     scenario.model = parse_model(*model);
     if (!scenario.model) reader.wrong_type("model", "a model's name, or an object that describes it");
@@ -46,11 +46,12 @@ void parse_engine(const Json& value, const Path& path, Problems& problems, Scena
   if (const Json* context = reader.object("context")) scenario.context = *context;
 }
 
-// The problem of the scripts, which has its path from `scripts` on, and again in its message.
-void report_script(const Error& error, const Path& path, Problems& problems) {
+// Reports an error of the scripts. Its path and message both begin at `scripts`: the path gets `path` in front, and the
+// message loses its copy of the path.
+void report_script(const Error& error, const Path& path, ScenarioErrors& errors) {
   const auto* detail = error.get_if<ValidationError>();
   if (detail == nullptr || detail->errors.empty()) {
-    problems.add(extended(path, "scripts"), "invalid_script", error.message());
+    errors.add(extended(path, "scripts"), "invalid_script", error.message());
     return;
   }
   for (const FieldError& field : detail->errors) {
@@ -58,15 +59,14 @@ void report_script(const Error& error, const Path& path, Problems& problems) {
     const std::string& message = error.message();
     Path full = path;
     full.insert(full.end(), field.path.begin(), field.path.end());
-    problems.add(std::move(full), field.reason, message.starts_with(where) ? message.substr(where.size()) : message);
+    errors.add(std::move(full), field.reason, message.starts_with(where) ? message.substr(where.size()) : message);
   }
 }
 
 }  // namespace
 
-Scenario parse_scenario(const Json& json, const Path& path, Lane lane, Problems& problems) {
-  const Reader reader(json, path, {"name", "about", "scripts", "tools", "engine", "options", "run", "expect"},
-                      problems);
+Scenario parse_scenario(const Json& json, const Path& path, Lane lane, ScenarioErrors& errors) {
+  const Reader reader(json, path, {"name", "about", "scripts", "tools", "engine", "options", "run", "expect"}, errors);
   Scenario scenario;
   scenario.name = reader.text("name").value_or("");
   reader.text("about");
@@ -74,48 +74,48 @@ Scenario parse_scenario(const Json& json, const Path& path, Lane lane, Problems&
     if (auto script = fake_script_from_json(*scripts)) {
       scenario.scripts = *std::move(script);
     } else {
-      report_script(script.error(), path, problems);
+      report_script(script.error(), path, errors);
     }
   }
   if (const Json* tools = reader.array("tools")) {
     for (std::size_t i = 0; i < tools->size(); ++i) {
       scenario.tools.push_back(
-          parse_tool((*tools)[i], extended(reader.path("tools"), static_cast<std::int64_t>(i)), lane, problems));
+          parse_tool((*tools)[i], extended(reader.path("tools"), static_cast<std::int64_t>(i)), lane, errors));
     }
   }
-  if (const Json* engine = reader.find("engine")) parse_engine(*engine, reader.path("engine"), problems, scenario);
+  if (const Json* engine = reader.find("engine")) parse_engine(*engine, reader.path("engine"), errors, scenario);
   if (const Json* options = reader.object("options")) scenario.options = *options;
   reader.require("run");
   if (const Json* run = reader.array("run")) {
     for (std::size_t i = 0; i < run->size(); ++i) {
       scenario.run.push_back(
-          parse_operation((*run)[i], extended(reader.path("run"), static_cast<std::int64_t>(i)), problems));
+          parse_operation((*run)[i], extended(reader.path("run"), static_cast<std::int64_t>(i)), errors));
     }
   }
   reader.require("expect");
   if (const Json* expect = reader.array("expect")) {
     scenario.expect = *expect;
-    check_pattern(*expect, reader.path("expect"), problems);
+    check_pattern(*expect, reader.path("expect"), errors);
     if (expect->size() != scenario.run.size()) {
-      problems.add(reader.path("expect"), "wrong_length",
-                   fmt::format("expected one pattern for each of the {} operations, got {}", scenario.run.size(),
-                               expect->size()));
+      errors.add(reader.path("expect"), "wrong_length",
+                 fmt::format("expected one pattern for each of the {} operations, got {}", scenario.run.size(),
+                             expect->size()));
     }
   }
   return scenario;
 }
 
 Result<std::vector<Scenario>> parse_scenarios(const Json& json, Lane lane) {
-  Problems problems;
+  ScenarioErrors errors;
   std::vector<Scenario> scenarios;
   if (json.is_array()) {
     for (std::size_t i = 0; i < json.size(); ++i) {
-      scenarios.push_back(parse_scenario(json[i], {static_cast<std::int64_t>(i)}, lane, problems));
+      scenarios.push_back(parse_scenario(json[i], {static_cast<std::int64_t>(i)}, lane, errors));
     }
   } else {
-    scenarios.push_back(parse_scenario(json, {}, lane, problems));
+    scenarios.push_back(parse_scenario(json, {}, lane, errors));
   }
-  if (!problems.empty()) return std::unexpected(problems.to_error());
+  if (!errors.empty()) return std::unexpected(errors.to_error());
   return scenarios;
 }
 

@@ -13,26 +13,26 @@ namespace {
 
 std::optional<Json> copy(const Json* value) { return value == nullptr ? std::nullopt : std::optional<Json>(*value); }
 
-// Members that every operation may have, in addition to its own.
+// Reads the members that every operation may have.
 void parse_common(const Reader& reader, Operation& operation) {
   if (const Json* options = reader.object("options")) operation.options = *options;
   if (operation.streamed) {
     const auto take = reader.count("take", std::numeric_limits<std::int32_t>::max());
     if (take) operation.take = static_cast<std::size_t>(*take);
   } else if (reader.find("take") != nullptr) {
-    reader.problems().add(reader.path("take"), "not_allowed", "only the stream forms take it");
+    reader.errors().add(reader.path("take"), "not_allowed", "only the stream forms take it");
   }
 }
 
-void parse_model(const Json& value, const Path& path, Problems& problems, ModelOperation::Form form,
+void parse_model(const Json& value, const Path& path, ScenarioErrors& errors, ModelOperation::Form form,
                  Operation& operation) {
-  const Reader reader(value, path, {"messages", "again", "take", "options"}, problems);
+  const Reader reader(value, path, {"messages", "again", "take", "options"}, errors);
   ModelOperation model{form, copy(reader.find("messages"))};
   const bool again = reader.boolean("again").value_or(false);
   if (again && form == ModelOperation::Form::generate) {
-    problems.add(reader.path("again"), "not_allowed", "only step, chat and their stream forms go on with a thread");
+    errors.add(reader.path("again"), "not_allowed", "only step, chat and their stream forms go on with a thread");
   } else if (again && model.messages) {
-    problems.add(reader.path("again"), "not_allowed", "it stands in place of messages");
+    errors.add(reader.path("again"), "not_allowed", "it stands in place of messages");
   } else if (!again) {
     reader.require("messages");
   }
@@ -40,8 +40,8 @@ void parse_model(const Json& value, const Path& path, Problems& problems, ModelO
   operation.what = std::move(model);
 }
 
-ToolCall parse_call(const Json& value, const Path& path, Problems& problems) {
-  const Reader reader(value, path, {"id", "name", "arguments", "raw_arguments"}, problems);
+ToolCall parse_call(const Json& value, const Path& path, ScenarioErrors& errors) {
+  const Reader reader(value, path, {"id", "name", "arguments", "raw_arguments"}, errors);
   ToolCall call{.id = reader.required_text("id").value_or(""), .name = reader.required_text("name").value_or("")};
   call.raw_arguments = reader.text("raw_arguments");
   if (const Json* arguments = reader.find("arguments")) {
@@ -53,22 +53,22 @@ ToolCall parse_call(const Json& value, const Path& path, Problems& problems) {
   return call;
 }
 
-void parse_tools(const Json& value, const Path& path, Problems& problems, Operation& operation) {
-  const Reader reader(value, path, {"calls", "take", "options"}, problems);
+void parse_tools(const Json& value, const Path& path, ScenarioErrors& errors, Operation& operation) {
+  const Reader reader(value, path, {"calls", "take", "options"}, errors);
   ToolsOperation tools;
   reader.require("calls");
   if (const Json* calls = reader.array("calls")) {
     for (std::size_t i = 0; i < calls->size(); ++i) {
       tools.calls.push_back(
-          parse_call((*calls)[i], extended(reader.path("calls"), static_cast<std::int64_t>(i)), problems));
+          parse_call((*calls)[i], extended(reader.path("calls"), static_cast<std::int64_t>(i)), errors));
     }
   }
   parse_common(reader, operation);
   operation.what = std::move(tools);
 }
 
-void parse_start(const Json& value, const Path& path, Problems& problems, Operation& operation) {
-  const Reader reader(value, path, {"messages", "id", "context", "metadata", "take", "options"}, problems);
+void parse_start(const Json& value, const Path& path, ScenarioErrors& errors, Operation& operation) {
+  const Reader reader(value, path, {"messages", "id", "context", "metadata", "take", "options"}, errors);
   operation.what = SessionStartOperation{.messages = copy(reader.find("messages")),
                                          .id = reader.text("id"),
                                          .context = copy(reader.object("context")),
@@ -76,14 +76,14 @@ void parse_start(const Json& value, const Path& path, Problems& problems, Operat
   parse_common(reader, operation);
 }
 
-void parse_reply(const Json& value, const Path& path, Problems& problems, Operation& operation) {
-  const Reader reader(value, path, {"text", "take", "options"}, problems);
+void parse_reply(const Json& value, const Path& path, ScenarioErrors& errors, Operation& operation) {
+  const Reader reader(value, path, {"text", "take", "options"}, errors);
   operation.what = SessionReplyOperation{reader.required_text("text").value_or("")};
   parse_common(reader, operation);
 }
 
-void parse_continue(const Json& value, const Path& path, Problems& problems, Operation& operation) {
-  const Reader reader(value, path, {"message", "take", "options"}, problems);
+void parse_continue(const Json& value, const Path& path, ScenarioErrors& errors, Operation& operation) {
+  const Reader reader(value, path, {"message", "take", "options"}, errors);
   operation.what = SessionContinueOperation{copy(reader.find("message")).value_or(nullptr)};
   parse_common(reader, operation);
 }
@@ -94,40 +94,40 @@ SubmittedResult parse_submitted(const Reader& reader) {
   return result;
 }
 
-void parse_submit(const Json& value, const Path& path, Problems& problems, Operation& operation) {
-  const Reader reader(value, path, {"id", "result", "options"}, problems);
+void parse_submit(const Json& value, const Path& path, ScenarioErrors& errors, Operation& operation) {
+  const Reader reader(value, path, {"id", "result", "options"}, errors);
   operation.what = SubmitOperation{.results = {parse_submitted(reader)}};
   parse_common(reader, operation);
 }
 
-void parse_submit_all(const Json& value, const Path& path, Problems& problems, Operation& operation) {
+void parse_submit_all(const Json& value, const Path& path, ScenarioErrors& errors, Operation& operation) {
   SubmitOperation submit{.batch = true};
   if (value.is_array()) {
     for (std::size_t i = 0; i < value.size(); ++i) {
       const Path here = extended(path, static_cast<std::int64_t>(i));
-      submit.results.push_back(parse_submitted(Reader(value[i], here, {"id", "result"}, problems)));
+      submit.results.push_back(parse_submitted(Reader(value[i], here, {"id", "result"}, errors)));
     }
   } else {
-    problems.add(path, "invalid_type", "expected an array");
+    errors.add(path, "invalid_type", "expected an array");
   }
   operation.what = std::move(submit);
 }
 
-void parse_append(const Json& value, const Path& path, Problems& problems, Operation& operation) {
-  const Reader reader(value, path, {"messages", "options"}, problems);
+void parse_append(const Json& value, const Path& path, ScenarioErrors& errors, Operation& operation) {
+  const Reader reader(value, path, {"messages", "options"}, errors);
   operation.what = AppendMessagesOperation{copy(reader.require("messages")).value_or(Json::array())};
   parse_common(reader, operation);
 }
 
 template <ModelOperation::Form form>
-void parse_model_form(const Json& value, const Path& path, Problems& problems, Operation& operation) {
-  parse_model(value, path, problems, form, operation);
+void parse_model_form(const Json& value, const Path& path, ScenarioErrors& errors, Operation& operation) {
+  parse_model(value, path, errors, form, operation);
 }
 
 // For operations without members of their own.
 template <class What>
-void parse_plain(const Json& value, const Path& path, Problems& problems, Operation& operation) {
-  const Reader reader(value, path, {"take", "options"}, problems);
+void parse_plain(const Json& value, const Path& path, ScenarioErrors& errors, Operation& operation) {
+  const Reader reader(value, path, {"take", "options"}, errors);
   operation.what = What{};
   parse_common(reader, operation);
 }
@@ -135,7 +135,7 @@ void parse_plain(const Json& value, const Path& path, Problems& problems, Operat
 struct OperationForm {
   std::string_view name;
   bool streamed;
-  void (*parse)(const Json& value, const Path& path, Problems& problems, Operation& operation);
+  void (*parse)(const Json& value, const Path& path, ScenarioErrors& errors, Operation& operation);
 };
 
 constexpr std::array<OperationForm, 21> kOperationForms = {{
@@ -164,20 +164,20 @@ constexpr std::array<OperationForm, 21> kOperationForms = {{
 
 }  // namespace
 
-Operation parse_operation(const Json& json, const Path& path, Problems& problems) {
+Operation parse_operation(const Json& json, const Path& path, ScenarioErrors& errors) {
   Operation operation;
   if (!json.is_object() || json.size() != 1) {
-    problems.add(path, "invalid_type", "expected an object with one key, the operation");
+    errors.add(path, "invalid_type", "expected an object with one key, the operation");
     return operation;
   }
   const std::string& name = json.begin().key();
   const auto* form = std::ranges::find(kOperationForms, name, &OperationForm::name);
   if (form == kOperationForms.end()) {
-    problems.add(extended(path, name), "unknown_operation", "no such operation");
+    errors.add(extended(path, name), "unknown_operation", "no such operation");
     return operation;
   }
   operation.streamed = form->streamed;
-  form->parse(json.begin().value(), extended(path, name), problems, operation);
+  form->parse(json.begin().value(), extended(path, name), errors, operation);
   return operation;
 }
 

@@ -17,8 +17,8 @@ using ::testing::HasSubstr;
 
 Json json(const char* text) { return Json::parse(text); }
 
-// The field errors of a document that is no scenario, as "path: reason".
-std::vector<std::string> problems_of(const Json& document) {
+// The field errors of an invalid document, as "path: reason".
+std::vector<std::string> errors_of(const Json& document) {
   const auto parsed = parse_scenarios(document);
   if (parsed) return {};
   const auto* detail = parsed.error().get_if<ValidationError>();
@@ -47,7 +47,7 @@ Json with_operation(const char* operation) {
   return scenario;
 }
 
-TEST(ParseScenario, ReadsOneAndSeveral) {
+TEST(ParseScenario, ReadsOneScenarioAndAnArray) {
   const Json one = with("name", R"("first")");
   ASSERT_TRUE(parse_scenarios(one));
   EXPECT_EQ(parse_scenarios(one)->front().name, "first");
@@ -55,106 +55,106 @@ TEST(ParseScenario, ReadsOneAndSeveral) {
   EXPECT_EQ(parse_scenarios(Json::array())->size(), 0U);
 }
 
-TEST(ParseScenario, ReportsWhatIsNoScenario) {
-  EXPECT_THAT(problems_of(1), ElementsAre(": invalid_type"));
-  EXPECT_THAT(problems_of(Json::array({with("name", R"("n")"), "x"})), ElementsAre("[1]: invalid_type"));
-  EXPECT_THAT(problems_of(Json::object()), ElementsAre("run: required", "expect: required"));
+TEST(ParseScenario, ReportsValuesThatAreNotScenarios) {
+  EXPECT_THAT(errors_of(1), ElementsAre(": invalid_type"));
+  EXPECT_THAT(errors_of(Json::array({with("name", R"("n")"), "x"})), ElementsAre("[1]: invalid_type"));
+  EXPECT_THAT(errors_of(Json::object()), ElementsAre("run: required", "expect: required"));
 }
 
 TEST(ParseScenario, ReportsUnknownKeysEverywhere) {
-  EXPECT_THAT(problems_of(with("runs", "[]")), ElementsAre("runs: unknown_key"));
-  EXPECT_THAT(problems_of(with("engine", R"({"modle": "m"})")), ElementsAre("engine.modle: unknown_key"));
-  EXPECT_THAT(problems_of(with("tools", R"([{"name": "t", "manuel": true}])")),
+  EXPECT_THAT(errors_of(with("runs", "[]")), ElementsAre("runs: unknown_key"));
+  EXPECT_THAT(errors_of(with("engine", R"({"modle": "m"})")), ElementsAre("engine.modle: unknown_key"));
+  EXPECT_THAT(errors_of(with("tools", R"([{"name": "t", "manuel": true}])")),
               ElementsAre("tools[0].manuel: unknown_key"));
-  EXPECT_THAT(problems_of(with_operation(R"({"chat": {"messages": [], "takes": 1}})")),
+  EXPECT_THAT(errors_of(with_operation(R"({"chat": {"messages": [], "takes": 1}})")),
               ElementsAre("run[0].chat.takes: unknown_key"));
-  EXPECT_THAT(problems_of(with_handler(R"({"halt": {"reason": "r", "reslt": 1}})")),
+  EXPECT_THAT(errors_of(with_handler(R"({"halt": {"reason": "r", "reslt": 1}})")),
               ElementsAre("tools[0].handler.halt.reslt: unknown_key"));
 }
 
-TEST(ParseScenario, ReportsEveryProblemAtOnce) {
+TEST(ParseScenario, ReportsEveryErrorAtOnce) {
   Json scenario = with("name", "1");
   scenario["tools"] = json(R"([{"name": 5}, 3])");
   scenario["bogus"] = 1;
-  EXPECT_THAT(problems_of(scenario), ElementsAre("bogus: unknown_key", "name: invalid_type",
-                                                 "tools[0].name: invalid_type", "tools[1]: invalid_type"));
+  EXPECT_THAT(errors_of(scenario), ElementsAre("bogus: unknown_key", "name: invalid_type",
+                                               "tools[0].name: invalid_type", "tools[1]: invalid_type"));
   EXPECT_THAT(parse_scenarios(scenario).error().message(),
               AllOf(HasSubstr("bogus: unknown key; known are name"), HasSubstr("tools[1]: expected an object")));
 }
 
 TEST(ParseScenario, ReportsWrongTypes) {
-  EXPECT_THAT(problems_of(with("tools", "{}")), ElementsAre("tools: invalid_type"));
-  EXPECT_THAT(problems_of(with("options", "[]")), ElementsAre("options: invalid_type"));
-  EXPECT_THAT(problems_of(with("engine", R"({"model": 5, "params": [], "context": 1})")),
+  EXPECT_THAT(errors_of(with("tools", "{}")), ElementsAre("tools: invalid_type"));
+  EXPECT_THAT(errors_of(with("options", "[]")), ElementsAre("options: invalid_type"));
+  EXPECT_THAT(errors_of(with("engine", R"({"model": 5, "params": [], "context": 1})")),
               ElementsAre("engine.model: invalid_type", "engine.params: invalid_type", "engine.context: invalid_type"));
-  EXPECT_THAT(problems_of(with("tools", R"([{"name": "t", "manual": 1}])")),
+  EXPECT_THAT(errors_of(with("tools", R"([{"name": "t", "manual": 1}])")),
               ElementsAre("tools[0].manual: invalid_type"));
 }
 
 TEST(ParseScenario, NeedsOnePatternPerOperation) {
-  EXPECT_THAT(problems_of(with("expect", "[null]")), ElementsAre("expect: wrong_length"));
-  EXPECT_THAT(problems_of(with("expect", "{}")), ElementsAre("expect: invalid_type"));
+  EXPECT_THAT(errors_of(with("expect", "[null]")), ElementsAre("expect: wrong_length"));
+  EXPECT_THAT(errors_of(with("expect", "{}")), ElementsAre("expect: invalid_type"));
   Json scenario = with_operation(R"({"session_step": {}})");
   scenario["expect"] = json(R"([{"ok": {"$bogus": 1}}])");
-  EXPECT_THAT(problems_of(scenario), ElementsAre("expect[0].ok: invalid_pattern"));
+  EXPECT_THAT(errors_of(scenario), ElementsAre("expect[0].ok: invalid_pattern"));
 }
 
 TEST(ParseScenario, ReportsScriptsWithTheirPath) {
-  const auto problems = problems_of(with("scripts", R"([[{"text": "a"}, {"bogus": 1}]])"));
-  ASSERT_EQ(problems.size(), 1U);
-  EXPECT_THAT(problems[0], HasSubstr("scripts[0][1]"));
+  const auto errors = errors_of(with("scripts", R"([[{"text": "a"}, {"bogus": 1}]])"));
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_THAT(errors[0], HasSubstr("scripts[0][1]"));
 }
 
-TEST(ParseScenario, ReportsHandlers) {
-  EXPECT_THAT(problems_of(with_handler(R"({"fly": 1})")), ElementsAre("tools[0].handler.fly: unknown_handler"));
-  EXPECT_THAT(problems_of(with_handler("1")), ElementsAre("tools[0].handler: invalid_type"));
-  EXPECT_THAT(problems_of(with_handler(R"({"ok": 1, "error": 2})")), ElementsAre("tools[0].handler: invalid_type"));
-  EXPECT_THAT(problems_of(with_handler(R"({"echo": false})")), ElementsAre("tools[0].handler.echo: invalid_type"));
-  EXPECT_THAT(problems_of(with_handler(R"({"raise": 1})")), ElementsAre("tools[0].handler.raise: invalid_type"));
-  EXPECT_THAT(problems_of(with_handler(R"({"sequence": []})")), ElementsAre("tools[0].handler.sequence: invalid_type"));
-  EXPECT_THAT(problems_of(with_handler(R"({"sequence": [{"ok": 1}, {"x": 1}]})")),
+TEST(ParseScenario, ReportsInvalidHandlers) {
+  EXPECT_THAT(errors_of(with_handler(R"({"fly": 1})")), ElementsAre("tools[0].handler.fly: unknown_handler"));
+  EXPECT_THAT(errors_of(with_handler("1")), ElementsAre("tools[0].handler: invalid_type"));
+  EXPECT_THAT(errors_of(with_handler(R"({"ok": 1, "error": 2})")), ElementsAre("tools[0].handler: invalid_type"));
+  EXPECT_THAT(errors_of(with_handler(R"({"echo": false})")), ElementsAre("tools[0].handler.echo: invalid_type"));
+  EXPECT_THAT(errors_of(with_handler(R"({"raise": 1})")), ElementsAre("tools[0].handler.raise: invalid_type"));
+  EXPECT_THAT(errors_of(with_handler(R"({"sequence": []})")), ElementsAre("tools[0].handler.sequence: invalid_type"));
+  EXPECT_THAT(errors_of(with_handler(R"({"sequence": [{"ok": 1}, {"x": 1}]})")),
               ElementsAre("tools[0].handler.sequence[1].x: unknown_handler"));
-  EXPECT_THAT(problems_of(with_handler(R"({"sleep": {"ms": -1, "then": {"ok": 1}}})")),
+  EXPECT_THAT(errors_of(with_handler(R"({"sleep": {"ms": -1, "then": {"ok": 1}}})")),
               ElementsAre("tools[0].handler.sleep.ms: invalid_type"));
-  EXPECT_THAT(problems_of(with_handler(R"({"sleep": {}})")),
+  EXPECT_THAT(errors_of(with_handler(R"({"sleep": {}})")),
               ElementsAre("tools[0].handler.sleep.ms: required", "tools[0].handler.sleep.then: required"));
   EXPECT_THAT(
-      problems_of(with_handler(R"({"ask_user": {"options": 1}})")),
+      errors_of(with_handler(R"({"ask_user": {"options": 1}})")),
       ElementsAre("tools[0].handler.ask_user.question: required", "tools[0].handler.ask_user.options: invalid_type"));
 }
 
 TEST(ParseScenario, HandlersThatEndTheirProcessAreRead) {
   EXPECT_TRUE(parse_scenarios(with_handler(R"({"exit": 3})")).has_value());
   EXPECT_TRUE(parse_scenarios(with_handler(R"({"crash": "SIGSEGV"})")).has_value());
-  EXPECT_THAT(problems_of(with_handler(R"({"exit": 256})")), ElementsAre("tools[0].handler.exit: invalid_type"));
-  EXPECT_THAT(problems_of(with_handler(R"({"crash": "SIGNOTHING"})")),
+  EXPECT_THAT(errors_of(with_handler(R"({"exit": 256})")), ElementsAre("tools[0].handler.exit: invalid_type"));
+  EXPECT_THAT(errors_of(with_handler(R"({"crash": "SIGNOTHING"})")),
               ElementsAre("tools[0].handler.crash: invalid_type"));
 }
 
-TEST(ParseScenario, ReportsOperations) {
-  EXPECT_THAT(problems_of(with_operation(R"({"chatt": {}})")), ElementsAre("run[0].chatt: unknown_operation"));
-  EXPECT_THAT(problems_of(with_operation(R"({"chat": {}, "step": {}})")), ElementsAre("run[0]: invalid_type"));
-  EXPECT_THAT(problems_of(with_operation(R"({"chat": 1})")), ElementsAre("run[0].chat: invalid_type"));
-  EXPECT_THAT(problems_of(with_operation(R"({"chat": {}})")), ElementsAre("run[0].chat.messages: required"));
-  EXPECT_THAT(problems_of(with_operation(R"({"chat": {"messages": [], "again": true}})")),
+TEST(ParseScenario, ReportsInvalidOperations) {
+  EXPECT_THAT(errors_of(with_operation(R"({"chatt": {}})")), ElementsAre("run[0].chatt: unknown_operation"));
+  EXPECT_THAT(errors_of(with_operation(R"({"chat": {}, "step": {}})")), ElementsAre("run[0]: invalid_type"));
+  EXPECT_THAT(errors_of(with_operation(R"({"chat": 1})")), ElementsAre("run[0].chat: invalid_type"));
+  EXPECT_THAT(errors_of(with_operation(R"({"chat": {}})")), ElementsAre("run[0].chat.messages: required"));
+  EXPECT_THAT(errors_of(with_operation(R"({"chat": {"messages": [], "again": true}})")),
               ElementsAre("run[0].chat.again: not_allowed"));
-  EXPECT_THAT(problems_of(with_operation(R"({"generate": {"again": true}})")),
+  EXPECT_THAT(errors_of(with_operation(R"({"generate": {"again": true}})")),
               ElementsAre("run[0].generate.again: not_allowed"));
-  EXPECT_THAT(problems_of(with_operation(R"({"chat": {"messages": [], "take": 1}})")),
+  EXPECT_THAT(errors_of(with_operation(R"({"chat": {"messages": [], "take": 1}})")),
               ElementsAre("run[0].chat.take: not_allowed"));
-  EXPECT_THAT(problems_of(with_operation(R"({"stream": {"messages": [], "take": -1}})")),
+  EXPECT_THAT(errors_of(with_operation(R"({"stream": {"messages": [], "take": -1}})")),
               ElementsAre("run[0].stream.take: invalid_type"));
-  EXPECT_THAT(problems_of(with_operation(R"({"tool_calls": {"calls": [{"id": "c"}]}})")),
+  EXPECT_THAT(errors_of(with_operation(R"({"tool_calls": {"calls": [{"id": "c"}]}})")),
               ElementsAre("run[0].tool_calls.calls[0].name: required"));
-  EXPECT_THAT(problems_of(with_operation(R"({"session_reply": {}})")),
+  EXPECT_THAT(errors_of(with_operation(R"({"session_reply": {}})")),
               ElementsAre("run[0].session_reply.text: required"));
-  EXPECT_THAT(problems_of(with_operation(R"({"submit_tool_result": {"id": "c"}})")),
+  EXPECT_THAT(errors_of(with_operation(R"({"submit_tool_result": {"id": "c"}})")),
               ElementsAre("run[0].submit_tool_result.result: required"));
-  EXPECT_THAT(problems_of(with_operation(R"({"submit_tool_results": {}})")),
+  EXPECT_THAT(errors_of(with_operation(R"({"submit_tool_results": {}})")),
               ElementsAre("run[0].submit_tool_results: invalid_type"));
 }
 
-TEST(ParseScenario, KeepsMessagesForTheRunToJudge) {
+TEST(ParseScenario, DoesNotCheckMessagesBeforeTheRun) {
   EXPECT_TRUE(parse_scenarios(with_operation(R"({"chat": {"messages": [{"role": "wizard"}]}})")));
   EXPECT_TRUE(parse_scenarios(with_operation(R"({"chat": {"messages": 5}})")));
 }
@@ -178,7 +178,7 @@ TEST(ParseScenario, ReadsCallsFromTheTextTheModelSent) {
   EXPECT_EQ(calls[1].raw_arguments, "[1]");
 }
 
-TEST(RunScenarios, FailsOnWhatIsNoScenario) {
+TEST(RunScenarios, FailsOnAnInvalidScenario) {
   const auto outcomes = run_scenarios(json(R"({"run": [{"dance": {}}], "expect": [null]})"));
   ASSERT_FALSE(outcomes);
   EXPECT_TRUE(outcomes.error().is<ValidationError>(ValidationError::Reason::invalid_scenario));

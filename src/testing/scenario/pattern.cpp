@@ -45,7 +45,7 @@ bool is_special(const Json& pattern) {
 
 bool is_count(const Json& value) { return value.is_number_integer() && value >= 0; }
 
-// What is wrong with a special object; nothing if it is a good one.
+// What is wrong with a special object; nullopt if it is valid.
 std::optional<std::string> defect(const Json& pattern) {
   if (pattern.size() != 1) return "a special object has one key only";
   const std::string& name = pattern.begin().key();
@@ -101,7 +101,7 @@ class Matcher {
  public:
   explicit Matcher(std::vector<std::string>* mismatches) : mismatches_(mismatches) {}
 
-  // `observed` is null where there is no such key.
+  // `observed` is null if the key is missing.
   bool match(const Json& pattern, const Json* observed, const std::string& path) {
     if (is_special(pattern)) return match_special(pattern, observed, path);
     if (observed == nullptr) return fail(path, "expected {}, but it is missing", preview(pattern));
@@ -141,7 +141,7 @@ class Matcher {
     const std::size_t both = std::min(pattern.size(), observed.size());
     for (std::size_t i = 0; i < both; ++i) {
       const bool same = match(pattern[i], &observed[i], element(path, i));
-      // Once an element is missing or too many, what follows the first difference is only shifted.
+      // If the lengths differ, the elements after the first difference are only shifted and need no message.
       if (!same && pattern.size() != observed.size()) return false;
       good &= same;
     }
@@ -184,8 +184,8 @@ class Matcher {
     return false;
   }
 
-  // A perfect matching of patterns and elements (Kuhn's algorithm): a pattern that fits several
-  // elements must not take the only one that fits another.
+  // A perfect matching of patterns and elements (Kuhn's algorithm): a pattern that matches several elements must not
+  // use the only element that matches another pattern.
   bool match_unordered(const Json& patterns, const Json& observed, const std::string& path) {
     if (!observed.is_array()) return fail(path, "expected an array, got {}", kind_of(observed));
     const std::size_t n = patterns.size();
@@ -254,18 +254,18 @@ class Matcher {
 
 }  // namespace
 
-void check_pattern(const Json& pattern, const Path& path, Problems& problems) {
+void check_pattern(const Json& pattern, const Path& path, ScenarioErrors& errors) {
   if (is_special(pattern)) {
     if (const auto wrong = defect(pattern)) {
-      problems.add(path, "invalid_pattern", *wrong);
+      errors.add(path, "invalid_pattern", *wrong);
       return;
     }
   }
   if (pattern.is_object()) {
-    for (const auto& [key, value] : pattern.items()) check_pattern(value, extended(path, key), problems);
+    for (const auto& [key, value] : pattern.items()) check_pattern(value, extended(path, key), errors);
   } else if (pattern.is_array()) {
     for (std::size_t i = 0; i < pattern.size(); ++i) {
-      check_pattern(pattern[i], extended(path, static_cast<std::int64_t>(i)), problems);
+      check_pattern(pattern[i], extended(path, static_cast<std::int64_t>(i)), errors);
     }
   }
 }

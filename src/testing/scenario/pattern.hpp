@@ -1,5 +1,5 @@
-// Patterns: what an observation must look like. docs/scenario-format.md describes them. Pure
-// functions; safe to call from any thread.
+// Patterns describe what an observation must look like; docs/scenario-format.md defines them. Pure functions; safe to
+// call from any thread.
 #pragma once
 
 #include <string>
@@ -7,20 +7,20 @@
 
 #include "allm/json.hpp"
 
-#include "testing/scenario/problems.hpp"
+#include "testing/scenario/scenario_errors.hpp"
 
 namespace allm::scenario {
 
-// Reports every special object of `pattern` that is unknown, is mixed with other keys or has an
-// operand it cannot have.
-void check_pattern(const Json& pattern, const Path& path, Problems& problems);
+// Reports every special object in `pattern` that is unknown, has other keys beside the operator or has an invalid
+// operand.
+void check_pattern(const Json& pattern, const Path& path, ScenarioErrors& errors);
 
-// Whether `observed` matches. Appends one line per mismatch, starting with `base` and the path below
-// it, unless `mismatches` is null. An invalid special object matches nothing.
+// Whether `observed` matches. Unless `mismatches` is null, appends one line per mismatch, which begins with `base` and
+// the path below it. An invalid special object never matches.
 bool match_pattern(const Json& pattern, const Json& observed, const std::string& base,
                    std::vector<std::string>* mismatches);
 
-// A value on one line for a person, cut to about `limit` bytes.
+// The value on one line, for messages; shortened to about `limit` bytes.
 std::string preview(const Json& value, std::size_t limit = 160);
 
 }  // namespace allm::scenario

@@ -27,14 +27,14 @@ std::vector<std::string> mismatches(const char* pattern, const char* observed) {
   return lines;
 }
 
-std::vector<FieldError> problems_of(const char* pattern) {
-  Problems problems;
-  check_pattern(json(pattern), {"expect"}, problems);
-  if (problems.empty()) return {};
-  return problems.to_error().get_if<ValidationError>()->errors;
+std::vector<FieldError> errors_of(const char* pattern) {
+  ScenarioErrors errors;
+  check_pattern(json(pattern), {"expect"}, errors);
+  if (errors.empty()) return {};
+  return errors.to_error().get_if<ValidationError>()->errors;
 }
 
-TEST(Pattern, ScalarMatchesOnlyAnEqualOne) {
+TEST(Pattern, ScalarMatchesOnlyAnEqualScalar) {
   EXPECT_TRUE(matches("1", "1"));
   EXPECT_TRUE(matches("1", "1.0"));
   EXPECT_TRUE(matches(R"("a")", R"("a")"));
@@ -53,7 +53,7 @@ TEST(Pattern, ObjectMatchesIfItsKeysAreThereAndMatch) {
   EXPECT_FALSE(matches("{}", "[]"));
 }
 
-TEST(Pattern, NullIsNotTheSameAsAbsent) {
+TEST(Pattern, NullDoesNotMatchAMissingKey) {
   EXPECT_TRUE(matches(R"({"a": null})", R"({"a": null})"));
   EXPECT_FALSE(matches(R"({"a": null})", "{}"));
   EXPECT_FALSE(matches(R"({"a": {"$absent": true}})", R"({"a": null})"));
@@ -67,19 +67,19 @@ TEST(Pattern, ArrayMatchesElementByElementWithTheSameLength) {
   EXPECT_FALSE(matches("[]", "{}"));
 }
 
-TEST(Pattern, AnyMatchesWhateverIsThere) {
+TEST(Pattern, AnyMatchesEveryValueThatExists) {
   EXPECT_TRUE(matches(R"({"a": {"$any": true}})", R"({"a": null})"));
   EXPECT_TRUE(matches(R"({"$any": true})", "[1]"));
   EXPECT_FALSE(matches(R"({"a": {"$any": true}})", "{}"));
 }
 
-TEST(Pattern, AbsentMatchesWhereThereIsNoSuchKey) {
+TEST(Pattern, AbsentMatchesAMissingKey) {
   EXPECT_TRUE(matches(R"({"a": {"$absent": true}})", R"({"b": 1})"));
   EXPECT_FALSE(matches(R"({"a": {"$absent": true}})", R"({"a": 1})"));
   EXPECT_FALSE(matches(R"([{"$absent": true}])", "[1]"));
 }
 
-TEST(Pattern, ContainsLooksIntoTexts) {
+TEST(Pattern, ContainsFindsPartsOfTexts) {
   EXPECT_TRUE(matches(R"({"$contains": "b"})", R"("abc")"));
   EXPECT_TRUE(matches(R"({"$contains": ""})", R"("")"));
   EXPECT_FALSE(matches(R"({"$contains": "x"})", R"("abc")"));
@@ -103,15 +103,15 @@ TEST(Pattern, UnorderedMatchesInAnyOrder) {
   EXPECT_FALSE(matches(R"({"$unordered": []})", "{}"));
 }
 
-TEST(Pattern, UnorderedDoesNotGiveAnElementToTheWrongPattern) {
-  // Taken greedily, the general pattern would use up the element that the special one needs.
+TEST(Pattern, UnorderedFindsAMatchForEveryPattern) {
+  // A greedy search would give the general pattern the only element that matches the special one.
   EXPECT_TRUE(matches(R"({"$unordered": [{"$any": true}, 1, {"$contains": "a"}]})", R"(["ab", 1, 7])"));
   EXPECT_TRUE(
       matches(R"({"$unordered": [{}, {"k": 1}, {"k": 1, "l": 2}]})", R"([{"k": 1, "l": 2}, {"k": 1}, {"m": 0}])"));
   EXPECT_FALSE(matches(R"({"$unordered": [{"k": 1}, {"k": 1}, {}]})", R"([{"k": 1}, {"m": 0}, {"m": 1}])"));
 }
 
-TEST(Pattern, OrderedSubsetAllowsOthersBetween) {
+TEST(Pattern, OrderedSubsetAllowsOtherElementsBetween) {
   EXPECT_TRUE(matches(R"({"$ordered_subset": [1, 3]})", "[0, 1, 2, 3]"));
   EXPECT_TRUE(matches(R"({"$ordered_subset": []})", "[]"));
   EXPECT_FALSE(matches(R"({"$ordered_subset": [3, 1]})", "[0, 1, 2, 3]"));
@@ -143,14 +143,14 @@ TEST(Pattern, MismatchesNameTheirPathAndBothValues) {
               ElementsAre(HasSubstr("expect[0].a"), HasSubstr("expect[0].b")));
 }
 
-TEST(Pattern, MismatchesOfAMatchAreNone) { EXPECT_THAT(mismatches("[1]", "[1]"), IsEmpty()); }
+TEST(Pattern, AMatchHasNoMismatches) { EXPECT_THAT(mismatches("[1]", "[1]"), IsEmpty()); }
 
 TEST(Pattern, ALengthMismatchNamesTheFirstDifferenceOnly) {
   EXPECT_THAT(mismatches("[1, 2, 3]", "[1, 9, 8, 3]"),
               ElementsAre(StartsWith("expect[0]: expected 3 elements, got 4"), "expect[0][1]: expected 2, got 9"));
 }
 
-TEST(Pattern, SpecialMismatchesSayWhatWasLookedFor) {
+TEST(Pattern, MismatchesOfSpecialObjectsNameTheExpectation) {
   EXPECT_THAT(mismatches(R"({"$ordered_subset": [1, 5]})", "[0, 1, 2]"),
               ElementsAre(AllOf(HasSubstr("expected 5 (pattern 1) from element 2 on"), HasSubstr("[0,1,2]"))));
   EXPECT_THAT(mismatches(R"({"$unordered": [1, 5]})", "[1, 2]"), ElementsAre(HasSubstr("which no element matches")));
@@ -167,9 +167,9 @@ TEST(Pattern, LongValuesAreShortenedAtACharacter) {
   EXPECT_EQ(preview(Json("short")), "\"short\"");
 }
 
-TEST(Pattern, PreviewShowsTextThatIsNoUtf8) { EXPECT_THAT(preview(Json("\xff")), HasSubstr("\xEF\xBF\xBD")); }
+TEST(Pattern, PreviewRepairsTextThatIsNotValidUtf8) { EXPECT_THAT(preview(Json("\xff")), HasSubstr("\xEF\xBF\xBD")); }
 
-TEST(Pattern, TheRootHasANameToo) {
+TEST(Pattern, AMismatchAtTheRootHasAName) {
   std::vector<std::string> lines;
   EXPECT_FALSE(matches_pattern(1, 2, &lines));
   EXPECT_THAT(lines, ElementsAre("value: expected 1, got 2"));
@@ -181,13 +181,13 @@ TEST(Pattern, InvalidSpecialObjectsMatchNothing) {
 }
 
 TEST(Pattern, CheckFindsEveryInvalidSpecialObject) {
-  EXPECT_THAT(problems_of(R"([{"a": {"$bogus": 1}}, {"$len": -1}, {"$all": 1}, {"$contains": 1}, {"$any": false}])"),
+  EXPECT_THAT(errors_of(R"([{"a": {"$bogus": 1}}, {"$len": -1}, {"$all": 1}, {"$contains": 1}, {"$any": false}])"),
               ElementsAre(FieldError{{"expect", 0, "a"}, "invalid_pattern"},
                           FieldError{{"expect", 1}, "invalid_pattern"}, FieldError{{"expect", 2}, "invalid_pattern"},
                           FieldError{{"expect", 3}, "invalid_pattern"}, FieldError{{"expect", 4}, "invalid_pattern"}));
-  EXPECT_THAT(problems_of(R"([{"$all": [{"$none": {"$oops": 1}}]}])"),
+  EXPECT_THAT(errors_of(R"([{"$all": [{"$none": {"$oops": 1}}]}])"),
               ElementsAre(FieldError{{"expect", 0, "$all", 0, "$none"}, "invalid_pattern"}));
-  EXPECT_THAT(problems_of(R"([{"$any": true}, {"$unordered": [{"$len": 0}]}, {"a": {"$absent": true}}])"), IsEmpty());
+  EXPECT_THAT(errors_of(R"([{"$any": true}, {"$unordered": [{"$len": 0}]}, {"a": {"$absent": true}}])"), IsEmpty());
 }
 
 }  // namespace

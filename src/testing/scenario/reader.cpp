@@ -11,17 +11,17 @@
 
 namespace allm::scenario {
 
-Reader::Reader(const Json& value, Path path, std::initializer_list<std::string_view> known, Problems& problems)
-    : value_(value.is_object() ? &value : nullptr), path_(std::move(path)), problems_(&problems) {
+Reader::Reader(const Json& value, Path path, std::initializer_list<std::string_view> known, ScenarioErrors& errors)
+    : value_(value.is_object() ? &value : nullptr), path_(std::move(path)), errors_(&errors) {
   if (value_ == nullptr) {
-    problems.add(path_, "invalid_type", "expected an object");
+    errors.add(path_, "invalid_type", "expected an object");
     return;
   }
   for (const auto& [key, member] : value.items()) {
     if (std::ranges::find(known, key) != known.end()) continue;
-    problems.add(extended(path_, key), "unknown_key",
-                 known.size() == 0 ? std::string("unknown key; none is allowed here")
-                                   : fmt::format("unknown key; known are {}", fmt::join(known, ", ")));
+    errors.add(extended(path_, key), "unknown_key",
+               known.size() == 0 ? std::string("unknown key; none is allowed here")
+                                 : fmt::format("unknown key; known are {}", fmt::join(known, ", ")));
   }
 }
 
@@ -33,12 +33,12 @@ const Json* Reader::find(std::string_view key) const {
 
 const Json* Reader::require(std::string_view key) const {
   const Json* found = find(key);
-  if (found == nullptr && value_ != nullptr) problems_->add(path(std::string(key)), "required", "missing");
+  if (found == nullptr && value_ != nullptr) errors_->add(path(std::string(key)), "required", "missing");
   return found;
 }
 
 void Reader::wrong_type(std::string_view key, std::string_view expected) const {
-  problems_->add(path(std::string(key)), "invalid_type", fmt::format("expected {}", expected));
+  errors_->add(path(std::string(key)), "invalid_type", fmt::format("expected {}", expected));
 }
 
 std::optional<std::string> Reader::text(std::string_view key) const {

@@ -1,5 +1,4 @@
-// Reading the parts of a scenario file: typed access to the members of a JSON object, with every
-// departure from the format reported. One thread at a time.
+// Typed access to the members of a JSON object in a scenario file. Reports every error in them. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +10,27 @@
 #include "allm/json.hpp"
 
 #include "data/path.hpp"
-#include "testing/scenario/problems.hpp"
+#include "testing/scenario/scenario_errors.hpp"
 
 namespace allm::scenario {
 
-// Milliseconds that a scenario may name anywhere: a day, far from any overflow.
+// The most milliseconds that a scenario may contain anywhere: one day, so that no sum overflows.
 inline constexpr std::int64_t kMaxMilliseconds = 24LL * 60 * 60 * 1000;
 
-// The members of one object. A member that is there with the wrong type is reported and then counts
-// as not there.
+// The members of one object. A member of the wrong type is reported and then treated as missing.
 class Reader {
  public:
-  // Reports a value that is no object, and keys that are not in `known`. The value must outlive the
+  // Reports a value that is not an object, and keys that are not in `known`. `value` and `errors` must outlive the
   // reader.
-  Reader(const Json& value, Path path, std::initializer_list<std::string_view> known, Problems& problems);
+  Reader(const Json& value, Path path, std::initializer_list<std::string_view> known, ScenarioErrors& errors);
 
   const Path& path() const { return path_; }
   Path path(PathStep step) const { return extended(path_, std::move(step)); }
-  Problems& problems() const { return *problems_; }
+  ScenarioErrors& errors() const { return *errors_; }
 
   // The member, or null.
   const Json* find(std::string_view key) const;
-  // As find, but reports a member that is missing.
+  // As find, but reports a missing member.
   const Json* require(std::string_view key) const;
 
   std::optional<std::string> text(std::string_view key) const;
@@ -43,13 +41,13 @@ class Reader {
   const Json* object(std::string_view key) const;
   const Json* array(std::string_view key) const;
 
-  // Reports the member as being of a wrong type.
+  // Reports that the member has the wrong type.
   void wrong_type(std::string_view key, std::string_view expected) const;
 
  private:
-  const Json* value_;  // null if it is no object
+  const Json* value_;  // null if the value is not an object
   Path path_;
-  Problems* problems_;
+  ScenarioErrors* errors_;
 };
 
 }  // namespace allm::scenario

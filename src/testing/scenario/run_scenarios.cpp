@@ -30,18 +30,18 @@ ScenarioOutcome run_scenario(const scenario::Scenario& scenario) {
   return outcome;
 }
 
-// Workers that are there when the first tool is called: scenarios have deadlines that are shorter than a process may
-// take to start.
+// Starts workers before the first scenario, because the deadlines in scenarios can be shorter than the start of a
+// process.
 void warm_up_workers() {
   constexpr int kWorkers = 8;
-  scenario::Problems problems;
-  const Tool waits{.name = "waits",
-                   .handler = scenario::make_handler({{"sleep", {{"ms", 20}, {"then", {{"ok", true}}}}}}, {},
-                                                     Lane::worker, problems)};
+  scenario::ScenarioErrors errors;
+  const Tool waits{
+      .name = "waits",
+      .handler = scenario::make_handler({{"sleep", {{"ms", 20}, {"then", {{"ok", true}}}}}}, {}, Lane::worker, errors)};
   std::vector<ToolCall> calls;
   calls.reserve(kWorkers);
   for (int i = 0; i < kWorkers; ++i) calls.push_back({.id = std::to_string(i), .name = waits.name});
-  // What keeps them from starting will be told by the scenarios themselves.
+  // Errors are ignored here: if workers cannot start, the scenarios report it.
   for (EventStream events = stream_tool_calls(std::move(calls), {waits}, {.max_concurrency = kWorkers});
        events.next();) {
   }

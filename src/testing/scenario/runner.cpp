@@ -152,7 +152,7 @@ Json Runner::run(const ToolsOperation& what, const Call& call) {
 
 template <class Finish>
 Json Runner::run_session_stream(SessionStream stream, const Operation& operation, Finish finish) {
-  // By reference: the stream is asked for its session afterwards.
+  // read() consumes its stream, but the session is needed afterwards: pass a reference.
   struct Borrowed {
     SessionStream& stream;
     Poll next() { return stream.next(); }
@@ -173,7 +173,7 @@ Json Runner::run(const SessionStartOperation& what, const Call& call) {
   if (what.id) session.id = what.id;
   if (what.context) session.context = *what.context;
   if (what.metadata) session.metadata = *what.metadata;
-  // Whatever comes of the run, this is the value that its caller holds.
+  // If the run fails, the caller still has this value: it stays the current session.
   session_ = session;
   if (!call.operation.streamed) return session_finished(session_start(engine_, std::move(session), call.options));
   return run_session_stream(session_stream_start(engine_, std::move(session), call.options), call.operation,
@@ -189,7 +189,7 @@ Json Runner::run(const SessionReplyOperation& what, const Call& call) {
 Json Runner::run(const SessionContinueOperation& what, const Call& call) {
   std::optional<Message> message;
   if (!what.message.is_null()) {
-    // Read at the place it takes in the thread, so that its errors name that place.
+    // The message is read at its index in the thread, so that paths in errors have this index.
     Json list(session_.thread.messages.size(), "");
     list.push_back(what.message);
     auto messages = messages_from_json(list);

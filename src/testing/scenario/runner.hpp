@@ -1,5 +1,5 @@
-// Runs the operations of one scenario on one engine and one current session, and says what was
-// observed. One thread at a time; blocks while an operation runs.
+// Runs the operations of one scenario with one engine and one current session, and returns the observations. One thread
+// at a time; blocks while an operation runs.
 #pragma once
 
 #include "allm/engine.hpp"
@@ -16,11 +16,11 @@ class Runner {
   // The scenario must outlive the runner.
   explicit Runner(const Scenario& scenario);
 
-  // The observation: {"ok": …}, {"error": …} or {"raised": …}, with "events" if it was a stream.
+  // Returns the observation: {"ok": …}, {"error": …} or {"raised": …}, with "events" for a stream.
   Json run(const Operation& operation);
 
  private:
-  // What the visitor below needs of the operation besides its own members.
+  // What the functions below need in addition to the members of their own operation.
   struct Call {
     const Operation& operation;
     CallOptions options;
@@ -45,7 +45,7 @@ class Runner {
   Json session_finished(const Result<Folded>& result);
   Json session_changed(Result<Session> session);
 
-  // Reads a stream to its end, or drops it after as many events as the operation takes.
+  // Reads a stream to its end, or drops it after the number of events in `operation.take`.
   template <class Stream, class OnEvent>
   void read(Stream stream, const Operation& operation, OnEvent on_event);
   template <class Finish>
@@ -56,9 +56,9 @@ class Runner {
 
   const Scenario& scenario_;
   Engine engine_;
-  Thread thread_;    // that the last step or chat returned
+  Thread thread_;    // of the last step or chat
   Session session_;  // the current one
-  Json events_;      // of the stream being read
+  Json events_;      // of the current stream
 };
 
 }  // namespace allm::scenario

@@ -17,7 +17,7 @@ using ::testing::IsEmpty;
 
 Json json(const char* text) { return Json::parse(text); }
 
-// What a scenario observes, whatever it expects.
+// The observations of a scenario; what it expects is ignored.
 Json observations(const char* text) {
   Json scenario = json(text);
   scenario["expect"] = Json(scenario["run"].size(), nullptr);
@@ -26,14 +26,14 @@ Json observations(const char* text) {
   return outcomes->front().observations;
 }
 
-// Lines that say where `observed` departs from `pattern`.
+// The mismatches of `observed` and `pattern`, one line each.
 std::vector<std::string> differences(const Json& observed, const char* pattern) {
   std::vector<std::string> lines;
   matches_pattern(json(pattern), observed, &lines);
   return lines;
 }
 
-// The one observation of calling tool `t` once, with this handler.
+// The observation of one call of the tool `t` with this handler.
 Json call(const std::string& handler, const std::string& options = "{}") {
   const std::string text = R"({"tools": [{"name": "t", "handler": )" + handler +
                            R"(}], "run": [{"tool_calls": {"calls": [{"id": "c0", "name": "t", "arguments": {"x": 1}}],
@@ -70,7 +70,7 @@ TEST(RunScenarios, ScenariosOfOneFileShareNothing) {
   EXPECT_TRUE(outcomes->at(1).passed());
 }
 
-TEST(ScenarioHandlers, AnswerAsWritten) {
+TEST(ScenarioHandlers, ReturnTheDescribedOutcome) {
   EXPECT_THAT(differences(call(R"({"ok": "v"})"), R"({"ok": {"messages": [{"content": "v"}], "halt": null}})"),
               IsEmpty());
   EXPECT_THAT(differences(call(R"({"echo": true})"), R"({"ok": {"messages": [{"content": "{\"x\":1}"}]}})"), IsEmpty());
@@ -87,14 +87,14 @@ TEST(ScenarioHandlers, AnswerAsWritten) {
       IsEmpty());
 }
 
-TEST(ScenarioHandlers, ThrowAsWritten) {
+TEST(ScenarioHandlers, ThrowTheDescribedException) {
   EXPECT_THAT(call(R"({"raise": "kaboom"})").dump(), HasSubstr("kaboom"));
   EXPECT_THAT(call(R"({"raise": "kaboom"})").dump(), HasSubstr("handler_raised"));
   EXPECT_THAT(call(R"({"throw": 5})").dump(), HasSubstr("handler_raised"));
   EXPECT_THAT(call(R"({"sleep": {"ms": 0, "then": {"raise": "later"}}})").dump(), HasSubstr("later"));
 }
 
-TEST(ScenarioHandlers, UnencodableCannotBeWritten) {
+TEST(ScenarioHandlers, UnencodableCannotBeWrittenAsJson) {
   EXPECT_THAT(call(R"({"unencodable": true})").dump(), HasSubstr("encoding_failed"));
 }
 
@@ -116,7 +116,7 @@ TEST(ScenarioHandlers, SequenceCountsInvocationsAndRepeatsTheLast) {
 }
 
 TEST(ScenarioHandlers, SleepEndsWhenTheRunIsDropped) {
-  // Would keep the test waiting for an hour if the handler did not hear of it.
+  // If the handler ignored the request to stop, the test would wait for an hour.
   const Json observed =
       observations(R"({"tools": [{"name": "t", "handler": {"sleep": {"ms": 3600000, "then": {"ok": 1}}}}],
       "run": [{"stream_tool_calls": {"calls": [{"id": "a", "name": "t"}], "take": 1}}]})");
@@ -124,7 +124,7 @@ TEST(ScenarioHandlers, SleepEndsWhenTheRunIsDropped) {
               IsEmpty());
 }
 
-TEST(ScenarioRunner, ABadOptionIsAnObservedErrorBeforeAnythingElse) {
+TEST(ScenarioRunner, ABadOptionIsObservedAsAnErrorBeforeAnythingRuns) {
   const Json observed = observations(R"({"scripts": [[{"text": "a"}, {"finish": "stop"}]],
       "run": [{"chat": {"messages": 5, "options": {"bogus": 1}}}, {"chat": {"messages": ["hi"]}}]})");
   EXPECT_THAT(differences(observed, R"([{"error": {"type": "ValidationError", "reason": "invalid_option",
@@ -158,7 +158,7 @@ TEST(ScenarioRunner, DefaultOptionsApplyToEveryOperation) {
               IsEmpty());
 }
 
-TEST(ScenarioRunner, ATakenStreamHasNoFold) {
+TEST(ScenarioRunner, AStreamThatIsDroppedHasNoResult) {
   const Json observed = observations(R"({"scripts": [[{"text": "a"}, {"finish": "stop"}]],
       "run": [{"stream_generate": {"messages": ["hi"], "take": 100}}]})");
   EXPECT_THAT(differences(observed, R"([{"ok": {"$absent": true}, "error": {"$absent": true},
@@ -166,7 +166,7 @@ TEST(ScenarioRunner, ATakenStreamHasNoFold) {
               IsEmpty());
 }
 
-TEST(ScenarioRunner, ATakenSessionStreamShowsTheSessionThatIsLeft) {
+TEST(ScenarioRunner, ASessionStreamThatIsDroppedShowsItsSession) {
   const Json observed =
       observations(R"({"scripts": [[{"text": "a"}, {"finish": "stop"}], [{"text": "b"}, {"finish": "stop"}]],
       "run": [{"session_stream_start": {"messages": ["hi"], "take": 1}}, {"session_continue": {"message": null}}]})");
@@ -176,7 +176,7 @@ TEST(ScenarioRunner, ATakenSessionStreamShowsTheSessionThatIsLeft) {
               IsEmpty());
 }
 
-TEST(ScenarioRunner, AnExceptionOfACallbackIsRaised) {
+TEST(ScenarioRunner, AnExceptionOfACallbackIsObservedAsRaised) {
   const char* text = R"({"tools": [{"name": "t", "handler": {"ok": 1}}],
       "scripts": [[{"tool_call": {"id": "c", "name": "t", "arguments": {}}}, {"finish": "tool_calls"}],
                   [{"tool_call": {"id": "c", "name": "t", "arguments": {}}}, {"finish": "tool_calls"}]],
@@ -188,7 +188,7 @@ TEST(ScenarioRunner, AnExceptionOfACallbackIsRaised) {
               IsEmpty());
 }
 
-TEST(ScenarioRunner, AppendedMessagesAreGoneOnWith) {
+TEST(ScenarioRunner, TheNextRunContinuesWithAppendedMessages) {
   const Json observed =
       observations(R"({"scripts": [[{"text": "a"}, {"finish": "stop"}], [{"text": "b"}, {"finish": "stop"}]],
       "run": [{"chat": {"messages": ["hi"]}}, {"append_messages": {"messages": ["more"]}}, {"stream": {"again": true}},
@@ -199,7 +199,7 @@ TEST(ScenarioRunner, AppendedMessagesAreGoneOnWith) {
               IsEmpty());
 }
 
-TEST(ScenarioRunner, AFailedSessionOperationLeavesTheSession) {
+TEST(ScenarioRunner, AFailedSessionOperationDoesNotChangeTheSession) {
   const Json observed =
       observations(R"({"scripts": [[{"preflight_error": "rate_limited"}], [{"text": "b"}, {"finish": "stop"}]],
       "run": [{"session_reply": {"text": "lost"}}, {"session_reply": {"text": "kept"}}]})");
@@ -216,14 +216,14 @@ TEST(ScenarioRunner, ASessionThatFailedToStartCanBeStartedAgain) {
               IsEmpty());
 }
 
-TEST(ScenarioRunner, ABadMessageToContinueWithHasItsIndexInTheThread) {
+TEST(ScenarioRunner, TheErrorOfABadMessageHasItsIndexInTheThread) {
   const Json observed = observations(R"({"scripts": [[{"text": "a"}, {"finish": "stop"}]],
       "run": [{"session_start": {"messages": ["hi"]}}, {"session_continue": {"message": {"role": "tool", "content": "x"}}}]})");
   EXPECT_THAT(differences(observed, R"([{}, {"error": {"errors": [[["messages", 2, "tool_call_id"], "required"]]}}])"),
               IsEmpty());
 }
 
-TEST(ScenarioRunner, RoundtripGoesOnWithTheParsedSession) {
+TEST(ScenarioRunner, AfterARoundtripTheParsedSessionIsUsed) {
   const Json observed =
       observations(R"({"scripts": [[{"text": "a"}, {"finish": "stop"}], [{"text": "b"}, {"finish": "stop"}]],
       "run": [{"session_start": {"messages": ["hi"], "context": {"k": 1}, "metadata": {"m": 2}}}, {"session_roundtrip": {}},
@@ -231,7 +231,7 @@ TEST(ScenarioRunner, RoundtripGoesOnWithTheParsedSession) {
   EXPECT_THAT(differences(observed, R"([{}, {"ok": {"equal": true}}, {"ok": {"messages": {"$len": 4}}}])"), IsEmpty());
 }
 
-TEST(ScenarioFormat, TheExampleOfTheDocumentPasses) {
+TEST(ScenarioFormat, TheExampleInTheDocumentPasses) {
   std::ifstream file(ALLM_SOURCE_DIR "/docs/scenario-format.md");
   const std::string text(std::istreambuf_iterator<char>(file), {});
   const std::size_t begin = text.find("```json\n") + 8;

@@ -1,5 +1,5 @@
-// A scenario file as values: what the model says, what the tools do, which operations run and what
-// must be observed. Plain data; reading it runs nothing.
+// A scenario file as values: the model's answers, the tools, the operations and the expected observations. Plain data;
+// reading a scenario runs nothing.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,17 @@
 #include "allm/session_ops.hpp"
 #include "allm/tool.hpp"
 
-#include "testing/scenario/problems.hpp"
+#include "testing/scenario/scenario_errors.hpp"
 
 namespace allm::scenario {
 
-// Messages stay JSON until the operation runs: what is wrong with them is an observation.
+// Messages stay JSON until the operation runs, because errors in them are observations.
 
 // generate, step, chat
 struct ModelOperation {
   enum class Form : std::uint8_t { generate, step, chat };
   Form form = Form::chat;
-  // Null for `again`: the thread that the last step or chat returned.
+  // Nullopt for `again`: the operation uses the thread of the last step or chat.
   std::optional<Json> messages;
 };
 // tool_calls
@@ -32,7 +32,7 @@ struct ToolsOperation {
   std::vector<ToolCall> calls;
 };
 struct SessionStartOperation {
-  std::optional<Json> messages;  // null: start on the current session
+  std::optional<Json> messages;  // nullopt: start with the current session
   std::optional<std::string> id;
   std::optional<Json> context;
   std::optional<Json> metadata;
@@ -41,14 +41,14 @@ struct SessionReplyOperation {
   std::string text;
 };
 struct SessionContinueOperation {
-  Json message = nullptr;  // null: none
+  Json message = nullptr;  // null: continue without a message
 };
 struct SessionStepOperation {};
 struct SessionRecoverOperation {};
 // submit_tool_result, submit_tool_results
 struct SubmitOperation {
   std::vector<SubmittedResult> results;
-  bool batch = false;  // otherwise there is exactly one
+  bool batch = false;  // false: `results` has exactly one element
 };
 struct SessionRoundtripOperation {};
 struct AppendMessagesOperation {
@@ -61,7 +61,7 @@ struct Operation {
                AppendMessagesOperation>
       what;
   bool streamed = false;
-  std::optional<std::size_t> take = std::nullopt;  // of a stream: drop it after so many events
+  std::optional<std::size_t> take = std::nullopt;  // drop the stream after this number of events
   Json options = Json::object();
 };
 
@@ -77,15 +77,15 @@ struct Scenario {
   Json expect;  // an array, one pattern per operation; null matches anything
 };
 
-// Reads one scenario whose tools run in that lane. Everything that departs from the format is reported under `path`;
-// the result is then not to be used.
-Scenario parse_scenario(const Json& json, const Path& path, Lane lane, Problems& problems);
+// Reads one scenario whose tools run in `lane`. Errors are reported under `path`; if there are any, the result must not
+// be used.
+Scenario parse_scenario(const Json& json, const Path& path, Lane lane, ScenarioErrors& errors);
 
 // Reads one operation, an object with one key.
-Operation parse_operation(const Json& json, const Path& path, Problems& problems);
+Operation parse_operation(const Json& json, const Path& path, ScenarioErrors& errors);
 
-// Reads an object, or an array of them. Fails with ValidationError `invalid_scenario`, which names
-// every problem found.
+// Reads one scenario (an object) or several (an array). Fails with ValidationError `invalid_scenario`, which has every
+// error.
 Result<std::vector<Scenario>> parse_scenarios(const Json& json, Lane lane = Lane::thread);
 
 }  // namespace allm::scenario

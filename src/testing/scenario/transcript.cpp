@@ -38,7 +38,7 @@ std::string without_suffix(std::string url, std::string_view suffix) {
   return url;
 }
 
-// Which of the servers is meant, by its host: the transcripts call all of them openai-compatible.
+// The server is recognised by its host name, because the transcripts call all of these servers openai-compatible.
 OpenAiCodecOptions compatible(const std::string& url) {
   for (const OpenAiPreset& preset : openai_presets()) {
     const std::string name = preset.name == "azure" ? "openai.azure.com" : std::string(preset.name) + ".";
@@ -107,14 +107,14 @@ Exchange read_exchange(const Json& transcript, const std::filesystem::path& fold
   return exchange;
 }
 
-// The bytes in pieces of the given sizes, over and over.
+// Decodes the body in pieces of the given sizes, which are used again from the first when all are used.
 std::vector<Event> decode(const Exchange& exchange, const std::vector<std::size_t>& sizes) {
   std::vector<Event> events;
   const auto decoder = exchange.codec->decoder(exchange.call, exchange.head);
   std::string_view left = exchange.body;
   for (std::size_t i = 0; !left.empty(); ++i) {
     const std::size_t size = std::min(left.size(), sizes[i % sizes.size()]);
-    // A copy of its own, so that reading past a piece is seen by a sanitizer.
+    // A separate copy, so that a sanitizer finds reads past the piece.
     const std::vector<char> piece(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(size));
     decoder->feed({piece.data(), piece.size()}, events);
     left.remove_prefix(size);
@@ -123,7 +123,7 @@ std::vector<Event> decode(const Exchange& exchange, const std::vector<std::size_
   return events;
 }
 
-// The conversation goes on from a session that was saved and read again.
+// The next request is made from a message that was written as JSON and read again, as in a saved session.
 void check_next(const Exchange& exchange, const Json& next, const Response& response, Mismatches& mismatches) {
   Request request = read_wire_request(next.at("body"), exchange.form);
   const std::size_t turn = exchange.call.request.messages.size();

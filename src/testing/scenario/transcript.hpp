@@ -1,5 +1,5 @@
-// Transcripts: one exchange with a provider as data, and what must come of it. The files and their members are
-// described in docs/transcript-format.md.
+// Transcripts: one exchange with a provider as data, with the expected events and response. docs/transcript-format.md
+// describes the files.
 #pragma once
 
 #include <filesystem>
@@ -10,10 +10,10 @@
 
 namespace allm {
 
-// Decodes the response whole, in random splits and byte by byte, and compares the events and the folded response with
-// `expect`, and the request that would follow with `next_request`. What does not match, one line each; empty if all
-// does. `folder` is where the file lies that `body_file` names. Fails with ValidationError `invalid_scenario` if the
-// document is no transcript. Blocks; any thread.
+// Decodes the response as a whole, in random pieces and byte by byte. Compares the events and the folded response with
+// `expect`, and the request that would follow with `next_request`. Returns the mismatches, one line each; empty if
+// everything matches. `folder` contains the file that `body_file` names. Fails with ValidationError `invalid_scenario`
+// if the document is not a transcript. Blocks; safe to call from any thread.
 Result<std::vector<std::string>> check_transcript(const Json& transcript, const std::filesystem::path& folder);
 
 }  // namespace allm

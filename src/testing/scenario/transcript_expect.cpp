@@ -14,7 +14,7 @@ constexpr std::array<const char*, 6> kCounters = {
     "input_tokens",    "output_tokens", "total_tokens", "cached_input_tokens", "cache_write_input_tokens",
     "reasoning_tokens"};
 
-// Every member of `expected` is in `got`, at any depth of objects.
+// Expects every member of `expected` in `got`, in nested objects too.
 void expect_members(const std::string& what, const Json& expected, const Json& got, Mismatches& mismatches) {
   if (!expected.is_object() || !got.is_object()) return expect_equal(what, expected, got, mismatches);
   for (const auto& [name, value] : expected.items()) {
@@ -76,14 +76,13 @@ void check_calls(const Json& expect, const Response& response, MadeIds& ids, Mis
 void check_text(const Json& expected, const Response& response, Mismatches& mismatches) {
   const std::string got = response.text().value_or("");
   if (expected == got) return;
-  // What a provider sends as a value has no text of its own: as JSON the two must be the same.
+  // A text that the decoder writes from a JSON value may be formatted differently: compare the values.
   const Json a = Json::parse(expected.get<std::string>(), nullptr, false);
   const Json b = Json::parse(got, nullptr, false);
   if (a.is_discarded() || b.is_discarded() || !json_equal(a, b)) expect_equal("text", expected, got, mismatches);
 }
 
-// What a response says beside its message, and the provider's own state, which its message keeps, by the names that
-// transcripts have for it.
+// The response's metadata, and the provider's state from the message's metadata, by the names that transcripts use.
 Json metadata_of(const Response& response) {
   Json metadata = response.metadata;
   if (!response.message) return metadata;

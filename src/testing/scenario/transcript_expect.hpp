@@ -1,4 +1,4 @@
-// What a transcript expects, compared with what came of it. Each function appends what does not match, one line each.
+// Compares what a transcript expects with what was decoded. Each function appends one line per mismatch.
 #pragma once
 
 #include <map>
@@ -15,20 +15,21 @@ using Mismatches = std::vector<std::string>;
 
 void expect_equal(const std::string& what, const Json& expected, const Json& got, Mismatches& mismatches);
 
-// Ids that the adapter makes stand in a transcript as <…>: each must be new, and the same wherever it comes again.
+// Ids that the adapter creates. A transcript has placeholders <…> for them: one placeholder always stands for the same
+// id, except <synthesized-unique>, which stands for any id that is not empty.
 class MadeIds {
  public:
-  // Puts the id in the place of its name.
+  // Replaces a placeholder in `expected` by the id in `got`.
   void compare(Json& expected, const Json& got, const std::string& what, Mismatches& mismatches);
 
  private:
   std::map<std::string, std::string> ids_;
 };
 
-// `expect` is the list of events; raw chunks count on neither side.
+// `expect` is the list of events. Raw chunks are ignored on both sides.
 void check_events(const Json& expect, const std::vector<Event>& events, MadeIds& ids, Mismatches& mismatches);
 void check_error(const Json& expect, const Error& error, Mismatches& mismatches);
-// `expect` is the whole of what is expected; its `events` are not looked at.
+// `expect` is the transcript's whole member `expect`; its `events` are ignored.
 void check_response(const Json& expect, const Response& response, MadeIds& ids, Mismatches& mismatches);
 
 }  // namespace allm

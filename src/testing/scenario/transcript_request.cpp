@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kForcedTool = "respond_with_json_";
 
-// Several items of the model in a row are one turn.
+// Adds to the last message if it is an assistant message: consecutive items of the model are one message.
 template <class Read>
 void add_turn(Request& request, const Json& wire, Read read) {
   std::vector<Message> messages(request.messages.begin(), request.messages.end());
@@ -30,7 +30,7 @@ ImageDetail detail_from(const Json& block) {
   return detail == "low" ? ImageDetail::low : detail == "high" ? ImageDetail::high : ImageDetail::automatic;
 }
 
-// Text, or blocks of either OpenAI endpoint.
+// Reads text, or blocks of both OpenAI endpoints.
 Content content_from(const Json& content) {
   if (content.is_null()) return std::string();
   if (content.is_string()) return content.get<std::string>();

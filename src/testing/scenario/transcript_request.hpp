@@ -1,4 +1,4 @@
-// The conversation behind a request body: a provider's form read back into the neutral one, as far as transcripts go.
+// Reads a provider's request body back into a Request. Supports what the transcripts use.
 #pragma once
 
 #include <memory>
@@ -12,9 +12,9 @@ namespace allm {
 
 enum class WireForm : std::uint8_t { chat, responses, anthropic, gemini };
 
-// The request that a codec would write this body for. Assistant turns come back with their text and calls: what else
-// they hold is the decoder's to say. Members that are no neutral fields become `options`. Throws Json's exceptions on a
-// body that has not the form.
+// The request from which a codec would write this body. Assistant messages have only their text and calls, without the
+// provider's state. Members that have no field in Request become options. Throws Json's exceptions if the body does not
+// have this form.
 Request read_wire_request(const Json& body, WireForm form);
 
 }  // namespace allm

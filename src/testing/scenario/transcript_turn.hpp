@@ -1,12 +1,12 @@
-// What the model said in an earlier turn, read out of a request body.
+// Reads the model's earlier messages from a request body.
 #pragma once
 
 #include "allm/message.hpp"
 
 namespace allm {
 
-// Each adds what it reads to `message`: text, and calls of tools. State of a provider (signatures, reasoning) is left
-// out. All throw Json's exceptions on a value that has not the form.
+// Each function adds text and tool calls to `message`. The provider's state (signatures, reasoning) is left out. All
+// throw Json's exceptions if the value does not have the form.
 
 // An assistant message of Chat Completions.
 void read_chat_turn(const Json& wire, Message& message);

@@ -1,16 +1,16 @@
-#include "testing/scenario/problems.hpp"
+#include "testing/scenario/scenario_errors.hpp"
 
 #include <utility>
 
 namespace allm::scenario {
 
-void Problems::add(Path path, std::string reason, const std::string& what) {
+void ScenarioErrors::add(Path path, std::string reason, const std::string& what) {
   if (!message_.empty()) message_ += "; ";
   message_ += (path.empty() ? std::string("scenario") : to_string(path)) + ": " + what;
   errors_.push_back({std::move(path), std::move(reason)});
 }
 
-Error Problems::to_error() const {
+Error ScenarioErrors::to_error() const {
   return {ValidationError{ValidationError::Reason::invalid_scenario, errors_}, message_};
 }
 

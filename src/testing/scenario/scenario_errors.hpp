@@ -1,4 +1,4 @@
-// What is wrong with a scenario file, collected while it is read. One thread at a time.
+// The errors of a scenario file, collected while it is read. One thread at a time.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace allm::scenario {
 
-class Problems {
+class ScenarioErrors {
  public:
-  // `reason` is a word for programs (`unknown_key`), `what` says it to a person without the path.
+  // `reason` is a word for programs (`unknown_key`); `what` describes the error for people, without the path.
   void add(Path path, std::string reason, const std::string& what);
 
   bool empty() const { return errors_.empty(); }
-  // ValidationError `invalid_scenario` with everything that was found. Only when not empty.
+  // ValidationError `invalid_scenario` with all errors. Must not be called when empty.
   Error to_error() const;
 
  private:
