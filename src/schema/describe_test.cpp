@@ -38,7 +38,7 @@ struct WeatherArgs {
   bool operator==(const WeatherArgs&) const = default;
 };
 
-// A type that cannot be changed.
+// A type without a description of its own, as in another library.
 struct Point {
   double x = 0;
   double y = 0;
@@ -162,7 +162,7 @@ using app::Rules;
 using app::Unit;
 using app::WeatherArgs;
 
-// What is wrong with arguments, as "path reason" lines and as the message.
+// The errors of arguments: as lines "path reason", and as the message.
 struct Complaint {
   std::vector<std::string> errors;
   std::string message;
@@ -183,7 +183,7 @@ Complaint complaint(const Json& json) {
 
 using Lines = std::vector<std::string>;
 
-TEST(Describe, SchemaSaysEverythingTheStructSays) {
+TEST(Describe, SchemaHasEverythingThatTheDescriptionHas) {
   EXPECT_EQ(schema_of<WeatherArgs>(), Json::parse(R"({
     "type": "object",
     "properties": {
@@ -228,13 +228,13 @@ TEST(Describe, SchemaOfAStructWithoutFieldsIsAnEmptyObject) {
   EXPECT_EQ(complaint<Nothing>({{"x", 1}}).message, "x: is not known; there are no arguments");
 }
 
-TEST(Describe, StructThatContainsItselfRefersToItself) {
+TEST(Describe, SchemaOfARecursiveStructRefersToItself) {
   const Json schema = schema_of<Node>();
   EXPECT_EQ(schema["properties"]["children"]["items"], Json::parse(R"({"$ref": "#"})"));
   EXPECT_TRUE(Schema::compile(schema).has_value());
 }
 
-TEST(Describe, InnerStructThatContainsItselfIsDefinedOnce) {
+TEST(Describe, RecursiveInnerStructIsDefinedOnce) {
   const Json schema = schema_of<Forest>();
   EXPECT_EQ(schema["properties"]["oak"], Json::parse(R"({"$ref": "#/$defs/oak"})"));
   EXPECT_EQ(schema["properties"]["elm"], Json::parse(R"({"anyOf": [{"$ref": "#/$defs/oak"}, {"type": "null"}]})"));
@@ -245,7 +245,7 @@ TEST(Describe, InnerStructThatContainsItselfIsDefinedOnce) {
   EXPECT_FALSE(compiled->accepts(Json::parse(R"({"oak": {"name": "a", "children": [{"nam": "b"}]}})")));
 }
 
-TEST(Describe, ReadsWhatIsThereAndDefaultsTheRest) {
+TEST(Describe, ReadsGivenMembersAndUsesDefaultsForTheRest) {
   const Result<WeatherArgs> args = arguments_from_json<WeatherArgs>({{"city", "Rome"}});
   ASSERT_TRUE(args.has_value());
   EXPECT_EQ(*args, (WeatherArgs{.city = "Rome", .days = std::nullopt, .unit = Unit::celsius, .tags = {"any"}}));
@@ -256,7 +256,7 @@ TEST(Describe, ReadsWhatIsThereAndDefaultsTheRest) {
   EXPECT_EQ(arguments_from_json<WeatherArgs>({{"city", "Rome"}, {"days", nullptr}})->days, std::nullopt);
 }
 
-TEST(Describe, OptionalWithADefaultTellsNullFromLeftOut) {
+TEST(Describe, OptionalWithADefaultDistinguishesNullFromMissing) {
   Everything value;
   value.three_or_none = std::nullopt;
   EXPECT_EQ(json_of(value)["three_or_none"], nullptr);
@@ -288,7 +288,7 @@ TEST(Describe, PathsReachIntoNestedValues) {
                    "grid[1][1] type", "named.home.y type"}));
 }
 
-TEST(Describe, WrongTypesAreNamed) {
+TEST(Describe, ErrorsNameTheExpectedAndTheActualType) {
   Json json = json_of(Everything());
   json["flag"] = "true";
   json["i64"] = "1";
@@ -307,7 +307,7 @@ TEST(Describe, WrongTypesAreNamed) {
       "number");
 }
 
-TEST(Describe, ArgumentsThatAreNoObjectAreRefused) {
+TEST(Describe, ArgumentsThatAreNotAnObjectAreRefused) {
   for (const Json& json : {Json(), Json(1), Json("x"), Json::array()}) {
     EXPECT_EQ(complaint<WeatherArgs>(json).errors, Lines{" type"});
   }
@@ -326,7 +326,7 @@ TEST(Describe, IntegersMustFitTheirType) {
   EXPECT_EQ(error_of("i8", -129), "i8: must be an integer from -128 to 127, got -129");
   EXPECT_EQ(error_of("i64", 9223372036854775808U),
             "i64: must be an integer from -9223372036854775808 to 9223372036854775807, got 9223372036854775808");
-  EXPECT_NE(error_of("i64", 9223372036854775808.0), "");  // 2^63, one too much
+  EXPECT_NE(error_of("i64", 9223372036854775808.0), "");  // 2^63 is one more than the largest value
   EXPECT_NE(error_of("u64", 18446744073709551616.0), "");
   EXPECT_NE(error_of("i64", std::numeric_limits<double>::quiet_NaN()), "");
   EXPECT_EQ(error_of("u8", 255), "");
@@ -355,7 +355,7 @@ TEST(Describe, NumbersBeyondTheTypeAreRefused) {
   EXPECT_EQ(complaint<Everything>(json).errors, (Lines{"f maximum", "d maximum"}));
 }
 
-TEST(Describe, RulesAreCheckedWhereTheTypeFits) {
+TEST(Describe, RulesAreCheckedOnlyForValuesOfTheRightType) {
   EXPECT_EQ(complaint<Rules>({{"code", "ab1"}}).errors, Lines{"code pattern"});
   EXPECT_EQ(complaint<Rules>({{"code", "ABCD"}}).errors, (Lines{"code max_length", "code pattern"}));
   EXPECT_EQ(complaint<Rules>({{"color", "blue"}}).errors, Lines{"color enum"});
@@ -377,7 +377,7 @@ TEST(Describe, OneOfAllowsNullInTheSchemaOfAnOptional) {
             Json::parse(R"({"type": ["string", "null"], "enum": ["red", "green", null]})"));
 }
 
-TEST(Describe, PatternThatIsNoExpressionIsReportedNotIgnored) {
+TEST(Describe, AnInvalidPatternIsReportedAndNotIgnored) {
   EXPECT_EQ(complaint<Rules>({{"broken", "x"}}).errors, Lines{"broken invalid_schema"});
   EXPECT_FALSE(Schema::compile(schema_of<Rules>()).has_value());
 }
@@ -430,7 +430,7 @@ TEST(Describe, LocalStructsCanBeDescribed) {
   EXPECT_EQ(arguments_from_json<Local>({{"n", 2}})->n, 2);
 }
 
-TEST(Describe, JsonOfContainersAndOfUnnamedEnumerators) {
+TEST(Describe, WritesContainersAndUnnamedEnumerators) {
   EXPECT_EQ(json_of(std::vector<Point>{{1, 2}}), Json::parse(R"([{"x": 1.0, "y": 2.0}])"));
   EXPECT_EQ(json_of(static_cast<Unit>(9)), Json(9));
 }
@@ -481,7 +481,7 @@ rc::Gen<Everything> everything() {
   });
 }
 
-RC_GTEST_PROP(DescribeProperty, ReadingWhatWasWrittenGivesTheSame, ()) {
+RC_GTEST_PROP(DescribeProperty, AWrittenValueReadsBackEqual, ()) {
   const Everything value = *everything();
   const Result<Everything> back = arguments_from_json<Everything>(json_of(value));
   RC_ASSERT(back.has_value());
@@ -492,7 +492,7 @@ RC_GTEST_PROP(DescribeProperty, SchemaAndParserAgree, ()) {
   static const Schema kSchema = *Schema::compile(schema_of<Everything>());
   Json json = json_of(*everything());
   RC_ASSERT(kSchema.accepts(json));
-  // One member replaced by something that may or may not suit it.
+  // Replaces one member by a value that may be valid or not.
   const auto members = json.size();
   const auto at = static_cast<std::size_t>(*rc::gen::inRange<int>(0, static_cast<int>(members)));
   auto member = json.begin();

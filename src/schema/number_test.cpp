@@ -13,7 +13,7 @@ Number num(const Json& value) { return Number(value); }
 
 constexpr std::uint64_t kTwoTo53 = 9007199254740992;
 
-TEST(Number, IntegersAreIntegersHoweverTheyAreWritten) {
+TEST(Number, IntegersAreRecognisedInEveryNotation) {
   EXPECT_TRUE(num(1).is_integer());
   EXPECT_TRUE(num(1.0).is_integer());
   EXPECT_TRUE(num(-0.0).is_integer());
@@ -25,7 +25,7 @@ TEST(Number, IntegersAreIntegersHoweverTheyAreWritten) {
 TEST(Number, ComparesIntegersAndDoublesExactly) {
   EXPECT_EQ(num(1), num(1.0));
   EXPECT_EQ(num(0), num(-0.0));
-  // A comparison in doubles would call these equal.
+  // These are equal if they are compared as doubles.
   EXPECT_LT(num(static_cast<double>(kTwoTo53)), num(kTwoTo53 + 1));
   EXPECT_LT(num(std::numeric_limits<std::uint64_t>::max()), num(18446744073709551616.0));
   EXPECT_GT(num(std::numeric_limits<std::int64_t>::min()), num(-1e19));
@@ -38,7 +38,7 @@ TEST(Number, ComparesIntegersAndDoublesExactly) {
   EXPECT_FALSE(num(1) == num(std::nan("")));
 }
 
-TEST(Number, DividesAsDecimals) {
+TEST(Number, DividesDecimalsExactly) {
   EXPECT_TRUE(num(0.0075).is_multiple_of(num(0.0001)));
   EXPECT_FALSE(num(0.00751).is_multiple_of(num(0.0001)));
   EXPECT_TRUE(num(19.99).is_multiple_of(num(0.01)));
@@ -65,7 +65,7 @@ TEST(Number, ReadsCountsFromAnyIntegerNotation) {
   EXPECT_EQ(num(0.5).natural(), std::nullopt);
 }
 
-TEST(Number, WritesItselfReadably) {
+TEST(Number, IsWrittenReadably) {
   EXPECT_EQ(num(-12).to_text(), "-12");
   EXPECT_EQ(num(0.01).to_text(), "0.01");
   EXPECT_EQ(num(5.0).to_text(), "5");

@@ -1,4 +1,4 @@
-// What hostile schemas and instances cost: an error or an error, in bounded time and stack.
+// Hostile schemas and instances lead to an error, in bounded time and with a bounded stack.
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -29,7 +29,7 @@ Json nested(std::size_t levels, std::string_view key = {}) {
   return value;
 }
 
-// The only message, without the path before it.
+// The message of the only error, without the path in front of it.
 std::string limit_message(const Schema& schema, const Json& instance) {
   EXPECT_FALSE(schema.accepts(instance));
   const auto errors = schema.validate(instance);
@@ -41,7 +41,7 @@ std::string limit_message(const Schema& schema, const Json& instance) {
   return colon == std::string::npos ? message : message.substr(colon + 2);
 }
 
-TEST(SchemaLimits, DeepInstancesAreAnErrorAndNoOverflow) {
+TEST(SchemaLimits, DeepInstancesAreAnErrorAndDoNotOverflowTheStack) {
   const Schema list = compiled(R"({"items": {"$ref": "#"}})");
   EXPECT_EQ(limit_message(list, nested(100'000)), "nested too deeply");
   EXPECT_TRUE(list.accepts(nested(250)));
@@ -51,7 +51,7 @@ TEST(SchemaLimits, DeepInstancesAreAnErrorAndNoOverflow) {
             "nested too deeply");
 }
 
-TEST(SchemaLimits, DeepInstancesMatterOnlyWhereTheyAreLookedAt) {
+TEST(SchemaLimits, DepthIsLimitedOnlyWhereTheValueIsChecked) {
   const Json deep = nested(100'000);
   EXPECT_TRUE(compiled(R"({"type": "array"})").accepts(deep));
   EXPECT_FALSE(compiled(R"({"const": [[[]]]})").accepts(deep));
@@ -86,7 +86,7 @@ TEST(SchemaLimits, DeepSchemasDoNotCompile) {
   EXPECT_EQ(schema.error().message(), "invalid schema: nested deeper than 512 levels");
 }
 
-TEST(SchemaLimits, LongChainsOfReferencesNeitherOverflowNorPass) {
+TEST(SchemaLimits, LongChainsOfReferencesAreAnErrorAndDoNotOverflowTheStack) {
   Json document = {{"$ref", "#/$defs/d0"}, {"$defs", Json::object()}};
   Json::object_t defs;
   for (int i = 0; i < 20'000; ++i) {
@@ -122,7 +122,7 @@ TEST(SchemaLimits, FanOutRunsOutOfSteps) {
   EXPECT_EQ(limit_message(*Schema::compile(fan_out("oneOf")), Json("x")), expected);
 }
 
-TEST(SchemaLimits, AShortBudgetStillNamesErrorsFoundBefore) {
+TEST(SchemaLimits, ErrorsFoundBeforeALimitIsReachedAreReported) {
   Json document = fan_out("anyOf");
   document["minimum"] = 5;
   document["$ref"] = "#/$defs/d52";
@@ -142,14 +142,14 @@ TEST(SchemaLimits, LargeArraysAreNotComparedPairwise) {
   EXPECT_EQ(errors[0].message, "items must be unique, but items 77 and 200000 are equal");
 }
 
-TEST(SchemaLimits, WorkOnTextIsPaidFor) {
+TEST(SchemaLimits, WorkOnLongTextCountsAsSteps) {
   const Schema schema =
       compiled(R"({"allOf": [{"pattern": "(a|b)*c$"}, {"pattern": "(a|b)*d?$"}]})", {.max_steps = 100});
   EXPECT_TRUE(schema.accepts(Json("abc")));
   EXPECT_FALSE(schema.accepts(Json(std::string(100'000, 'a') + "c")));
 }
 
-TEST(SchemaLimits, PatternsShareTheirMemory) {
+TEST(SchemaLimits, PatternsShareOneMemoryLimit) {
   Json document = {{"allOf", Json::array()}};
   for (int i = 0; i < 100; ++i) document["allOf"].push_back({{"pattern", "^.{1,999}" + std::to_string(i)}});
   const auto schema = Schema::compile(document);

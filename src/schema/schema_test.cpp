@@ -15,7 +15,7 @@ Schema compiled(std::string_view text, const SchemaOptions& options = {}) {
   return schema ? *schema : Schema();
 }
 
-// Every error's message, one a line.
+// The messages of all errors, one per line.
 std::string messages(const Schema& schema, std::string_view instance) {
   const Json value = Json::parse(instance);
   const auto errors = schema.validate(value);
@@ -53,7 +53,7 @@ constexpr std::string_view kTrip = R"({
   "additionalProperties": false
 })";
 
-TEST(Schema, AcceptsWhatIsValid) {
+TEST(Schema, AcceptsValidInstances) {
   const Schema trip = compiled(kTrip);
   EXPECT_EQ(messages(trip, R"({"city": "Rome", "days": 2})"), "");
   EXPECT_EQ(messages(trip, R"({"city": "Rome", "days": 2.0, "units": "metric", "guest": {"name": "Ada", "age": 36},
@@ -61,7 +61,7 @@ TEST(Schema, AcceptsWhatIsValid) {
             "");
 }
 
-TEST(Schema, TellsAModelWhatToRepair) {
+TEST(Schema, MessagesSayWhatToRepair) {
   const Schema trip = compiled(kTrip);
   EXPECT_EQ(messages(trip, R"({"city": "Rome", "days": "2"})"), "days: must be integer, got string");
   EXPECT_EQ(messages(trip, R"({"days": 2})"), "missing required property 'city'");
@@ -78,7 +78,7 @@ TEST(Schema, TellsAModelWhatToRepair) {
   EXPECT_EQ(messages(trip, "[]"), "must be object, got array");
 }
 
-TEST(Schema, NamesTheRuleAndThePlace) {
+TEST(Schema, ErrorsHaveTheRuleAndThePath) {
   const auto errors = compiled(kTrip).validate(Json::parse(R"({"city": "Rome", "stops": ["a", 1], "x/y": 1})"));
   ASSERT_EQ(errors.size(), 2U);
   EXPECT_EQ(errors[0].instance_path, (Path{"stops", 1}));
@@ -122,7 +122,7 @@ TEST(Schema, ExplainsAlternatives) {
             "must match exactly one alternative: (1) must be at least 5, got 3; (2) must be a multiple of 2, got 3");
   EXPECT_EQ(messages(R"({"oneOf": [{"minimum": 5}, {"multipleOf": 2}]})", "6"),
             "must match exactly one alternative, but matches both number 1 and number 2");
-  // Only one alternative is an object, so that one was meant.
+  // Only one alternative accepts an object, so the error is about that one.
   EXPECT_EQ(messages(R"({"anyOf": [{"type": "null"}, {"type": "object", "required": ["a"]}]})", "{}"),
             "missing required property 'a'");
 }
@@ -206,7 +206,7 @@ TEST(Schema, OutlivesItsDocumentAndCopies) {
   EXPECT_FALSE(copy.accepts(Json("b")));
 }
 
-TEST(SchemaCompile, SaysWhatIsWrongAndWhere) {
+TEST(SchemaCompile, ReportsWhatIsWrongWithItsPath) {
   EXPECT_EQ(message_of("5"), "invalid schema: must be an object or a boolean, got number");
   EXPECT_EQ(message_of(R"({"properties": {"days": {"minimum": "1"}}})"),
             "invalid schema at /properties/days/minimum: must be a number, got string");
@@ -233,7 +233,7 @@ TEST(SchemaCompile, ReportsEveryErrorWithItsPath) {
   EXPECT_TRUE(error.message().ends_with(" (and one more error)"));
 }
 
-TEST(SchemaCompile, NamesReferencesThatLeadNowhere) {
+TEST(SchemaCompile, NamesReferencesWithoutATarget) {
   EXPECT_EQ(message_of(R"({"properties": {"a": {"$ref": "https://example.com/other.json"}}})"),
             "invalid schema at /properties/a/$ref: cannot resolve 'https://example.com/other.json': no schema in this "
             "document has that $id, and remote references are not loaded");
@@ -254,7 +254,7 @@ TEST(SchemaCompile, RefusesIdentifiersThatClash) {
             "invalid schema at /$defs/b/$id: 'x' identifies another schema already");
 }
 
-TEST(SchemaCompile, ReferencesReachPlacesThatOnlyTheyMakeSchemas) {
+TEST(SchemaCompile, ReferencesMayPointToValuesOutsideSchemaKeywords) {
   constexpr std::string_view kShared =
       R"({"$ref": "#/components/schemas/Pet", "components": {"schemas": {
           "Pet": {"properties": {"owner": {"$ref": "#/components/schemas/Owner"}}}, "Owner": {"type": "string"}}}})";
@@ -264,7 +264,7 @@ TEST(SchemaCompile, ReferencesReachPlacesThatOnlyTheyMakeSchemas) {
   EXPECT_EQ(errors[0].schema_path, "/components/schemas/Owner/type");
 }
 
-TEST(SchemaCompile, RefusesLoopsThatConsumeNothing) {
+TEST(SchemaCompile, RefusesReferencesThatLoopOnTheSameInstance) {
   EXPECT_EQ(message_of(R"({"$ref": "#"})"), "invalid schema: applies itself to the same value without end: # -> #");
   EXPECT_EQ(message_of(R"({"$ref": "#/$defs/a", "$defs": {"a": {"allOf": [{"$ref": "#/$defs/b"}]},
                                                      "b": {"anyOf": [true, {"$ref": "#/$defs/a"}]}}})"),

@@ -29,7 +29,7 @@ struct Sum {
   static Fields<Sum> describe() { return {field("sum", &Sum::sum)}; }
 };
 
-// What the runner saw as the outcome of one call.
+// The outcome that the runner received for one call.
 ToolOutcome run(const Tool& tool, const Json& arguments) {
   const ToolCall call = {.id = "c1", .name = tool.name, .arguments = arguments};
   std::optional<ToolOutcome> outcome;
@@ -40,7 +40,8 @@ ToolOutcome run(const Tool& tool, const Json& arguments) {
   return *outcome;
 }
 
-// A new field of Tool breaks this until TypedTool has it too: the two differ in the schema, which the struct has.
+// Does not compile after a field was added to Tool, until TypedTool has it too. Only `schema` is missing in TypedTool:
+// the struct describes it.
 TEST(TypedTool, HasEveryFieldOfATool) {
   TypedTool<AddArgs> declaration{.name = "add"};
   declaration.handler = [](const AddArgs& args) { return ok(args.a); };
@@ -103,7 +104,7 @@ TEST(TypedTool, HandlerGetsTheStruct) {
   EXPECT_EQ(run(add, {{"a", 1}}), ok({{"sum", 11}}));
 }
 
-TEST(TypedTool, HandlerMayTakeTheContext) {
+TEST(TypedTool, HandlerMayHaveAContextParameter) {
   const Tool add = tool<AddArgs>({.name = "add", .handler = [](AddArgs args, const ToolContext& context) {
                                     return ok(context.tool_call().id + std::to_string(args.a));
                                   }});
@@ -122,7 +123,7 @@ TEST(TypedTool, HandlerMayAnswerLater) {
   EXPECT_EQ(run(with_context, {{"a", 1}}), ok("c11"));
 }
 
-TEST(TypedTool, HandlerMayOwnWhatCannotBeCopied) {
+TEST(TypedTool, HandlerMayOwnMoveOnlyValues) {
   const Tool add = tool<AddArgs>({.name = "add", .handler = [extra = std::make_unique<int>(5)](const AddArgs& args) {
                                     return ok(args.a + *extra);
                                   }});
@@ -169,14 +170,14 @@ TEST(TypedTool, SchemaIsCheckedByTheRunnerFirst) {
   EXPECT_TRUE(std::get<Error>(failure->reason).is<ToolError>(ToolError::Reason::invalid_arguments));
 }
 
-TEST(TypedTool, ManualOneNeedsNoHandler) {
+TEST(TypedTool, AManualToolNeedsNoHandler) {
   const Tool add = tool<AddArgs>({.name = "add", .manual = true});
   EXPECT_FALSE(add.handler);
   EXPECT_TRUE(add.manual);
   EXPECT_FALSE((tool<AddArgs>({.name = "add", .handler = nullptr}).handler));
 }
 
-// A handler for other arguments, or none of the forms, is refused where it is given.
+// A handler for another struct, or of an unknown form, does not compile.
 static_assert(!detail::HandlerOf<ToolOutcome (*)(const Sum&), AddArgs>);
 static_assert(!detail::HandlerOf<int (*)(const AddArgs&), AddArgs>);
 static_assert(!detail::HandlerOf<ToolOutcome (*)(const AddArgs&, int), AddArgs>);

@@ -37,7 +37,7 @@ TEST(Uri, ResolvesAgainstBasesThatAreNotAbsolute) {
   EXPECT_EQ(resolve_uri("urn:uuid:deadbeef", "#foo"), "urn:uuid:deadbeef#foo");
 }
 
-TEST(Uri, DecodesPercentTripletsOnly) {
+TEST(Uri, DecodesOnlyValidPercentTriplets) {
   EXPECT_EQ(percent_decode("a%25b%22"), "a%b\"");
   EXPECT_EQ(percent_decode("100%"), "100%");
   EXPECT_EQ(percent_decode("%zz%4"), "%zz%4");
