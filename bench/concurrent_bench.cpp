@@ -19,7 +19,7 @@ constexpr std::size_t kChats = 20'000;
 constexpr std::size_t kInFlight = 1'000;
 constexpr std::chrono::milliseconds kToolTime{10};
 
-// Streams that are worth polling. Any thread adds; the driver takes them all at once.
+// Streams that can be polled again. Any thread adds streams; the polling thread removes all of them at once.
 class ReadyQueue {
  public:
   void add(std::size_t index) {
@@ -110,7 +110,7 @@ void concurrent_chats(benchmark::State& state, const Tool& echo) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kChats));
 }
 
-// Answers later, from the runtime's timer: no thread waits.
+// The handler answers later, from a timer of the runtime, so no thread waits.
 void e_async(benchmark::State& state) {
   concurrent_chats(state, tool({.name = "echo", .handler = [](const Json& arguments, ToolCompletion done) {
                                   Runtime::process()->post_after(kToolTime, [arguments, done] { done(ok(arguments)); });

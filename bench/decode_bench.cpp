@@ -1,4 +1,5 @@
-// Workload (g): streamed answers, from bytes to events; beside each what plain simdjson takes to find the text in them.
+// Workload (g): decodes streamed answers from bytes to events. The baseline is plain simdjson, which only finds the
+// text.
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -16,7 +17,7 @@ namespace allm::bench {
 namespace {
 
 constexpr std::size_t kChunks = 50'000;
-constexpr std::size_t kPiece = 16U << 10U;  // what curl reads at once
+constexpr std::size_t kPiece = 16U << 10U;  // the size of curl's reads
 
 void decode(benchmark::State& state, const Codec& codec, const Stream& stream) {
   const AdapterCall call{.request = {.stream = true}};
@@ -51,7 +52,7 @@ void decode(benchmark::State& state, const Codec& codec, const Stream& stream) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(stream.chunks));
 }
 
-// `find` gives the text of a chunk.
+// `find` returns the text of a chunk.
 template <class Find>
 void plain_simdjson(benchmark::State& state, const Stream& stream, Find find) {
   constexpr std::string_view kData = "data: ";

@@ -1,4 +1,4 @@
-// Workload (d): a session's JSON, written and read.
+// Workload (d): writes and reads the JSON of a session.
 #include <fstream>
 #include <iterator>
 #include <string>

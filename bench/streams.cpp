@@ -9,11 +9,11 @@
 namespace allm::bench {
 namespace {
 
-// About as long as tokens are. One in sixteen needs unescaping, two are not ASCII.
+// About the length of real tokens. One of the sixteen needs unescaping, two are not ASCII.
 constexpr std::array<std::string_view, 16> kTokens = {"The",   " Pacific", " is",  " by",    " far", " the",
                                                       " lar",  "gest",     " of",  " Earth", "'s",   " oceans",
                                                       " (165", "\n\n",     " Mio", " km²"};
-// What OpenAI adds so that the length of a chunk tells nothing of its text.
+// OpenAI adds such padding to hide the length of the text in a chunk.
 constexpr std::string_view kObfuscation = "Kp1zx8QbL0sVw3";
 
 std::string plain_event(std::string_view json) { return fmt::format("data: {}\n\n", json); }
@@ -22,7 +22,7 @@ std::string named_event(std::string_view name, std::string_view json) {
 }
 std::string quoted(std::string_view text) { return Json(text).dump(); }
 
-// Appends a chunk of each token in turn; `write(number, quoted token)` gives its bytes.
+// Appends one chunk for each token; `write(number, quoted token)` returns its bytes.
 template <class Write>
 void add_tokens(Stream& stream, std::size_t chunks, Write write) {
   for (std::size_t i = 0; i < chunks; ++i) {

@@ -1,4 +1,4 @@
-// Streamed answers of plain text as the providers send them, with every field that they document.
+// Streamed answers of plain text in the providers' formats, with every field that they document.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ Stream responses_stream(std::size_t chunks);
 Stream anthropic_stream(std::size_t chunks);
 Stream gemini_stream(std::size_t chunks);
 
-// One chunk of Chat Completions with that delta and, unless it is null, that finish reason.
+// One chunk of Chat Completions. Both parameters are JSON; a finish reason of null means none.
 std::string chat_chunk(std::string_view delta, std::string_view finish_reason = "null");
 
 }  // namespace allm::bench

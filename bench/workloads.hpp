@@ -1,4 +1,4 @@
-// The workloads' fixed parts, built once outside the loops. docs/benchmarks.md defines them.
+// Scripts and tools of the workloads in docs/benchmarks.md, built once outside the measured loops.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ inline Tool echo_tool() {
   return tool({.name = "echo", .handler = [](const Json& arguments) { return ok(arguments); }});
 }
 
-// Call 1 asks for the tool, call 2 answers.
+// The first model call asks for the tool, the second answers.
 inline std::shared_ptr<const FakeScript> chat_script() {
   return std::make_shared<const FakeScript>(
       FakeScript{{fake_tool_call("c0", "echo", {{"x", 1}}), fake_finish(FinishReason::tool_calls)},

@@ -1,5 +1,5 @@
-// Arbitrary bytes as a response of Gemini: nothing crashes, any split gives the same events, one of them ends the
-// answer, and what was said can be stored and sent back.
+// Decodes arbitrary bytes as a response of Gemini. Checks that every split gives the same events, that one event ends
+// the answer, and that the message can be stored and sent back.
 #include "providers/gemini/gemini.hpp"
 
 #include <cstddef>

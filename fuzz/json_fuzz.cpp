@@ -1,5 +1,4 @@
-// Arbitrary bytes as JSON: nothing crashes, and what can be read can be written and reads back
-// equal.
+// Reads arbitrary bytes as JSON. Checks that a value that can be read can be written, and reads back equal.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// Arbitrary bytes as an answer of OpenAI's endpoints: nothing crashes, there is one terminal event and it is the last,
-// and the events do not depend on how the bytes are split. The first byte chooses endpoint, content type and options,
-// the second the sizes of the pieces.
+// Decodes arbitrary bytes as a response of OpenAI's endpoints. Checks that only the last event is terminal, and that
+// the events do not depend on how the bytes are split. The first byte selects endpoint, content type and options, the
+// second the sizes of the pieces.
 #include "providers/openai/openai.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::vector<allm::Event> decoded(const allm::Codec& codec, const allm::AdapterCa
   std::vector<allm::Event> events;
   while (!body.empty()) {
     const std::size_t size = std::min(body.size(), piece);
-    // Its own allocation, so that a read past the end shows.
+    // A separate allocation, so that a sanitizer finds reads past its end.
     decoder->feed(std::string(body.substr(0, size)), events);
     body.remove_prefix(size);
     piece = piece % 61 + 1;

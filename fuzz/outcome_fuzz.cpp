@@ -1,4 +1,4 @@
-// Arbitrary bytes as what a command wrote for an outcome, and as frames from a worker.
+// Reads arbitrary bytes as the outcome that a command wrote, and as frames of a worker.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

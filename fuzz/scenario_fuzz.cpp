@@ -1,4 +1,4 @@
-// Arbitrary bytes as a scenario file: read, checked, and run if it is one and would not take long.
+// Reads arbitrary bytes as a scenario file. Runs it if it is valid and would not take long.
 #include "allm/scenario.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace {
 
 constexpr std::size_t kMaxBytes = 16 << 10;
-constexpr int kMaxWait = 2;  // milliseconds, anywhere
+constexpr int kMaxWait = 2;  // milliseconds, for every wait in the file
 
 bool is_wait(std::string_view key) { return key == "ms" || key == "delay" || key == "tool_timeout_ms"; }
 

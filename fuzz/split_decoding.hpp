@@ -1,4 +1,4 @@
-// What the fuzz targets of codecs share: a body, cut in two ways, must give the same events.
+// Shared by the fuzz targets of codecs: a body must give the same events when it is split in two ways.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@ inline void require(bool condition) {
   if (!condition) std::abort();
 }
 
-// The events of a body in pieces of `size` bytes; the pieces are copies, so that a sanitizer sees who reads beyond
-// them.
+// The events of a body that is fed in pieces of `size` bytes. The pieces are copies, so that a sanitizer finds reads
+// past their ends.
 inline std::vector<Event> events_of(const Codec& codec, const AdapterCall& call, const HttpResponseHead& head,
                                     std::string_view body, std::size_t size) {
   const std::unique_ptr<BodyDecoder> decoder = codec.decoder(call, head);
@@ -45,8 +45,8 @@ inline bool is_malformed(const Event& event) {
   return error != nullptr && error->error.is<StreamError>(StreamError::Reason::malformed_event);
 }
 
-// The common events of a stream are read in place, and as values where somebody wants to see them: both must tell the
-// same. Where in a broken stream the break is noticed may differ.
+// The decoder has a fast path, and a general path that it uses when raw chunks are wanted. Both must give the same
+// events. For a malformed stream only the error must be the same; the paths may notice it at different places.
 inline void compare_with_raw_chunks(const Codec& codec, AdapterCall call, const HttpResponseHead& head,
                                     std::string_view body, const std::vector<Event>& events) {
   call.include_raw_chunks = !call.include_raw_chunks;
@@ -59,7 +59,7 @@ inline void compare_with_raw_chunks(const Codec& codec, AdapterCall call, const 
   require(is_malformed(these.back()) || these == others);
 }
 
-// The first byte says how the rest is cut and what is asked for; the rest is the body, or an error's body.
+// The first byte selects the split and the options; the rest is the body of the response or of an error.
 inline void decode_in_two_ways(const Codec& codec, AdapterCall call, std::string_view input) {
   if (input.empty()) return;
   const auto choice = static_cast<unsigned char>(input.front());
@@ -76,7 +76,7 @@ inline void decode_in_two_ways(const Codec& codec, AdapterCall call, std::string
 
   compare_with_raw_chunks(codec, call, head, input, whole);
 
-  // What was said can be stored, and sent back.
+  // The message can be stored and sent back.
   if (const auto* completed = whole.back().get_if<MessageCompleted>()) {
     const Result<std::string> text = to_json(completed->message);
     require(text.has_value());

@@ -1,5 +1,5 @@
-// Arbitrary bytes as server-sent events: nothing crashes, and whole or split they give the same events. The first byte
-// chooses the size of the pieces and the limits.
+// Reads arbitrary bytes as server-sent events. Checks that the whole input and its pieces give the same events. The
+// first byte selects the size of the pieces and the limits.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Outcome {
 };
 
 void take(Outcome& outcome, const allm::SseEvent& event) {
-  // Reading the padding lets a sanitizer check that it is there.
+  // Reads the padding, so that a sanitizer checks that it exists.
   volatile char last = event.data.data()[event.data.size() + allm::kSsePadding - 1];
   static_cast<void>(last);
   for (const std::string_view text : {event.event, event.data, event.id}) outcome.events.emplace_back(text);

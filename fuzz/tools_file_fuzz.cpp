@@ -1,4 +1,4 @@
-// Arbitrary bytes as a tools file; what it declares is expanded with its own words as arguments.
+// Reads arbitrary bytes as a tools file. Expands its command lines, with their own words as arguments.
 #include "allm/tools_file.hpp"
 
 #include <cstddef>
@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     allm::Json arguments = allm::Json::object();
     for (const std::string& name : allm::template_names(tool.command->argv)) arguments[name] = name;
     const auto words = allm::expand_command(tool.command->argv, arguments);
-    // All arguments are there, so nothing is left out.
+    // All arguments are given, so no word is left out.
     if (words && words->size() != tool.command->argv.size()) __builtin_trap();
   }
   return 0;

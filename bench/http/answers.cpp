@@ -40,7 +40,7 @@ void answer_deltas(Reply& reply, bool paced) {
   reply.end();
 }
 
-// How many tools were run can be seen from the request.
+// The number of tool results in the request decides the next answer.
 void answer_tools(const ServedRequest& request, Reply& reply) {
   int results = 0;
   constexpr std::string_view kResult = R"("role":"tool")";

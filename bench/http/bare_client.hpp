@@ -1,4 +1,4 @@
-// What one would write with libcurl and nothing else: a kept handle, a POST, a callback that sees the bytes.
+// The baseline: a client with libcurl alone. It keeps one handle, sends a POST and passes the bytes to a callback.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ class BareClient {
   BareClient(const BareClient&) = delete;
   BareClient& operator=(const BareClient&) = delete;
 
-  // Whether a whole answer of status 200 came.
+  // Returns whether a complete answer with status 200 was received.
   bool post(const BareRequest& request, const OnBytes& on_bytes);
 
  private:

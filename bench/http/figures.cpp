@@ -19,8 +19,8 @@ void StampReader::read(std::string_view text, std::vector<double>& delays_us) {
   std::size_t at = text.find(kMark);
   while (at != std::string_view::npos && text.find(';', at) != std::string_view::npos) {
     double sent = 0;
-    const auto [end, problem] = std::from_chars(text.data() + at + 1, text.data() + text.size(), sent);
-    if (problem == std::errc() && *end == ';') delays_us.push_back(now - sent);
+    const auto [end, error] = std::from_chars(text.data() + at + 1, text.data() + text.size(), sent);
+    if (error == std::errc() && *end == ';') delays_us.push_back(now - sent);
     at = text.find(kMark, at + 1);
   }
   rest_ = at == std::string_view::npos ? std::string() : std::string(text.substr(at));

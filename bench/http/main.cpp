@@ -1,4 +1,4 @@
-// What needs a server: streams, tool loops and memory, beside bare libcurl. Arguments choose: stream, tools, memory.
+// Benchmarks with a server, compared with bare libcurl. Arguments select them: stream, tools, memory.
 #include <algorithm>
 #include <string_view>
 #include <sys/resource.h>
@@ -8,7 +8,7 @@
 
 namespace {
 
-// Thousands of connections; in the server's process, too, which inherits it.
+// Raises the limit of open files for thousands of connections. The server's process inherits it.
 void allow_many_files() {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);

@@ -1,4 +1,4 @@
-// Streams that have begun and wait, over HTTP/2: what each of them takes of memory.
+// The memory of streams over HTTP/2 that have begun and wait for their next event.
 #include <cstddef>
 #include <fstream>
 #include <malloc.h>
@@ -44,7 +44,7 @@ void memory_workload(const ServerUrls& urls) {
   std::vector<EventStream> streams;
   streams.reserve(kStreams + 1);
   streams.push_back(open());
-  read_first_delta(streams.back());  // what is loaded and connected once
+  read_first_delta(streams.back());  // so that one-time costs are not measured
   const double before = resident_kb();
   for (std::size_t i = 0; i < kStreams; ++i) {
     streams.push_back(open());

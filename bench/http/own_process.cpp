@@ -44,7 +44,7 @@ std::vector<double> in_own_process(const std::function<std::vector<double>()>& w
   if (process == 0) {
     close(pipe[0]);
     send(pipe[1], work());
-    // Without the ends of what this process has from the other one.
+    // _exit: the destructors of objects that the parent made must not run here.
     _exit(0);
   }
   close(pipe[1]);

@@ -1,4 +1,4 @@
-// A measurement in a process of its own, so that threads of what is compared do not disturb one another.
+// Runs a measurement in a process of its own, so that the threads of the two sides do not disturb each other.
 #pragma once
 
 #include <functional>
@@ -6,7 +6,7 @@
 
 namespace allm::bench {
 
-// The numbers that `work` gives there. Ends this process if that one fails.
+// Returns the numbers that `work` returns in the child process. Exits if the child fails.
 std::vector<double> in_own_process(const std::function<std::vector<double>()>& work);
 
 }  // namespace allm::bench

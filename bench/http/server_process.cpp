@@ -63,7 +63,7 @@ class Servers {
   std::optional<testing::Http2Front> front_;
 };
 
-// Until the other end of `stop` is closed, also because its process has ended.
+// Serves until the other end of `stop` is closed, which also happens when its process ends.
 int serve(int report, int stop) {
   try {
     const Servers servers;
@@ -73,8 +73,8 @@ int serve(int report, int stop) {
     while (read(stop, &byte, 1) > 0) {
     }
     return 0;
-  } catch (const std::exception& problem) {
-    fmt::print(stderr, "the server does not start: {}\n", problem.what());
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "the server does not start: {}\n", error.what());
     return 1;
   }
 }

@@ -1,4 +1,4 @@
-// The server of the benchmarks, in a process of its own: what the client computes is then this process's time alone.
+// The benchmark server, in a process of its own, so that the CPU time of this process is that of the client alone.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct ServerUrls {
 
 class ServerProcess {
  public:
-  // Forks: no thread may have been started before. Throws if the server does not start.
+  // Forks, so no thread may have been started before. Throws if the server does not start.
   ServerProcess();
   ~ServerProcess();  // ends the process and waits for it
   ServerProcess(const ServerProcess&) = delete;

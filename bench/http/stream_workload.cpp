@@ -1,4 +1,5 @@
-// A stream of 50 deltas over a kept connection: when the consumer has them, and what that costs the client.
+// A stream of 50 deltas over a kept connection: measures the delay until the consumer has each delta, and the client's
+// CPU time.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -15,7 +16,7 @@ namespace {
 
 struct Measured {
   std::vector<double> delays_us = {};
-  std::vector<double> cpu_us = {};  // a stream, by round
+  std::vector<double> cpu_us = {};  // of one stream, for each round
 };
 
 void read_stream(const Engine& engine, std::vector<double>& delays_us) {
@@ -38,7 +39,7 @@ void round(int streams, Measured& measured, Read read) {
   if (measured.delays_us.size() - before != static_cast<std::size_t>(streams * kDeltas)) give_up("deltas are missing");
 }
 
-// The two clients take turns, so that a busy machine is busy for both.
+// The two clients take turns, so that other load on the machine affects both.
 std::pair<Measured, Measured> compare(const std::string& url, const std::string& ca_file, int rounds, int streams) {
   const auto ask = [](const Engine& engine) {
     std::vector<double> ignored;

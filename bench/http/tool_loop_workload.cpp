@@ -1,4 +1,4 @@
-// A chat that runs two tools, one after the other: three requests, beside the same three requests alone.
+// A chat that runs two tools, one after the other: three requests. The baseline sends the same three requests.
 #include <string>
 #include <vector>
 
@@ -19,7 +19,7 @@ void run_chat(const Engine& engine) {
   if (!result || result->steps.size() != kRequests || result->text() != "It is warm.") give_up("a chat went wrong");
 }
 
-// Microseconds that each of many runs takes, and, at the end, of processor time for one.
+// The time of each run in microseconds. The last element is the CPU time of one run.
 template <class Run>
 std::vector<double> measure(Run run) {
   constexpr int kWarmUps = 50;
@@ -72,10 +72,10 @@ void compare_at(const std::string& name, const std::string& url, const std::stri
   std::vector<double> bare;
   std::vector<double> allm_cpu;
   std::vector<double> bare_cpu;
-  // Whether the system runs a client and its server on one core or on two is decided when they meet, stays so, and
-  // changes the time by half. So they meet several times.
-  constexpr int kMeetings = 15;
-  for (int i = 0; i < kMeetings; ++i) {
+  // The kernel decides at the first contact whether client and server run on one core or on two. The decision stays and
+  // changes the time by half, so the measurement is repeated with new processes.
+  constexpr int kRepetitions = 15;
+  for (int i = 0; i < kRepetitions; ++i) {
     add(in_own_process([&] { return measure_allm(url, ca_file); }), allm, allm_cpu);
     add(in_own_process([&] { return measure_bare(url, ca_file); }), bare, bare_cpu);
   }

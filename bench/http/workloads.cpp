@@ -9,8 +9,8 @@
 
 namespace allm::bench {
 
-void give_up(const std::string& problem) {
-  fmt::print(stderr, "{}\n", problem);
+void give_up(const std::string& message) {
+  fmt::print(stderr, "{}\n", message);
   std::exit(1);
 }
 

@@ -1,4 +1,4 @@
-// The workloads, each printing its part of the table, and what they share.
+// The workloads and their helpers. Each workload prints its part of the table.
 #pragma once
 
 #include <functional>
@@ -16,15 +16,15 @@ void stream_workload(const ServerUrls& urls);
 void tool_loop_workload(const ServerUrls& urls);
 void memory_workload(const ServerUrls& urls);
 
-// An engine that finds its model at `url`. Without a runtime it uses the process's.
+// An engine whose model is at `url`. Without a runtime it uses that of the process.
 Engine engine_at(const std::string& url, const std::string& ca_file, std::vector<Tool> tools = {},
                  std::shared_ptr<Runtime> runtime = nullptr);
 
-// The requests that `use` makes with the engine it is given, to be sent without allm. `path` says what is answered;
-// their URLs are to be set.
+// Records the requests that `use` makes with its engine, so that they can be sent without allm. `path` selects the
+// answer. The caller sets the URLs.
 std::vector<BareRequest> requests_of(const std::string& path, std::vector<Tool> tools,
                                      const std::function<void(const Engine&)>& use);
 
-[[noreturn]] void give_up(const std::string& problem);
+[[noreturn]] void give_up(const std::string& message);
 
 }  // namespace allm::bench

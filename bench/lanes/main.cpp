@@ -1,4 +1,4 @@
-// What a tool call costs beyond its handler, lane by lane. A command is measured beside a bare posix_spawn of the same
+// The cost of a tool call without its handler, for each lane. The baseline of a command is posix_spawn of the same
 // program.
 #include <algorithm>
 #include <array>
@@ -48,7 +48,7 @@ void call(const allm::Tool& tool) {
   }
 }
 
-// What a program that runs commands by hand does at the least: starts it, reads its output to the end, waits.
+// The least that a program does to run a command: start it, read its output to the end, wait for it.
 void spawn_bare() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) std::exit(1);
