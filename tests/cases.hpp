@@ -27,8 +27,8 @@ inline int test_scale() {
 // `usual` cases in `make test`, ten times as many in `make test-long`.
 inline int cases(int usual) { return usual * test_scale(); }
 
-// Makes RapidCheck run `usual` cases of each property of this program, scaled likewise, unless RC_PARAMS is set
-// already. RapidCheck reads that at the first property, so this is called by the initialiser of a global variable.
+// Makes RapidCheck run `usual` cases of each property, scaled in the same way, unless RC_PARAMS is set already.
+// RapidCheck reads RC_PARAMS at the first property, so the initialiser of a global variable must call this function.
 inline int set_property_cases(int usual) {
   return setenv("RC_PARAMS", ("max_success=" + std::to_string(cases(usual))).c_str(), 0);
 }

@@ -1,4 +1,4 @@
-// A server of OpenAI's Chat Completions on loopback, and an engine that talks to it.
+// A loopback server that answers like OpenAI's Chat Completions, and an engine that uses it.
 #pragma once
 
 #include <chrono>
@@ -56,7 +56,7 @@ inline Result<Response> ask(const Engine& engine, const CallOptions& options = d
   return generate(engine, {.messages = {user("hi")}}, options);
 }
 
-// The error of a call, wherever it is.
+// The error of a call: returned, or in the response.
 inline Error error_of(const Result<Response>& response) {
   const Error error = response ? response->error.value_or(Error(StreamError{}, "there is no error")) : response.error();
   note_produced(error);

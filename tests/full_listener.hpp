@@ -1,4 +1,4 @@
-// A port on loopback that lets nobody in, until it is asked to: who connects to it waits.
+// A loopback port whose accept queue is full: new connections wait until first_bytes() accepts them.
 #pragma once
 
 #include <arpa/inet.h>
@@ -26,25 +26,25 @@ class FullListener {
       throw std::runtime_error("no listener");
     }
     port_ = ntohs(address.sin_port);
-    // Until one is kept waiting.
-    constexpr int kMost = 64;
-    constexpr int kPatienceMs = 50;
-    for (int i = 0; i < kMost; ++i) {
-      const Fd& guest = guests_.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-      if (connect(guest.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0) continue;
-      pollfd connected{.fd = guest.get(), .events = POLLOUT, .revents = 0};
-      if (poll(&connected, 1, kPatienceMs) == 0) return;
+    // Fills the queue: connects until a connection has to wait.
+    constexpr int kMaxClients = 64;
+    constexpr int kConnectMs = 50;
+    for (int i = 0; i < kMaxClients; ++i) {
+      const Fd& client = clients_.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+      if (connect(client.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0) continue;
+      pollfd connected{.fd = client.get(), .events = POLLOUT, .revents = 0};
+      if (poll(&connected, 1, kConnectMs) == 0) return;
     }
     throw std::runtime_error("the listener does not fill");
   }
 
-  // Lets those in who wait, and gives the first bytes that any of them sends; "" if none come for long.
+  // Accepts the waiting connections and returns the first bytes that one of them sends; "" after a timeout.
   std::string first_bytes() {
     constexpr int kWatchdogMs = 10'000;
-    std::vector<Fd> guests;
+    std::vector<Fd> accepted;
     while (true) {
       std::vector<pollfd> watched = {{.fd = listener_.get(), .events = POLLIN, .revents = 0}};
-      for (const Fd& guest : guests) watched.push_back({.fd = guest.get(), .events = POLLIN, .revents = 0});
+      for (const Fd& client : accepted) watched.push_back({.fd = client.get(), .events = POLLIN, .revents = 0});
       if (poll(watched.data(), watched.size(), kWatchdogMs) <= 0) return {};
       for (std::size_t i = 1; i < watched.size(); ++i) {
         if (watched[i].revents == 0) continue;
@@ -53,7 +53,7 @@ class FullListener {
         bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
         return bytes;
       }
-      if (watched.front().revents != 0) guests.emplace_back(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (watched.front().revents != 0) accepted.emplace_back(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     }
   }
 
@@ -62,7 +62,7 @@ class FullListener {
  private:
   const Fd listener_{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   std::uint16_t port_ = 0;
-  std::vector<Fd> guests_;
+  std::vector<Fd> clients_;
 };
 
 }  // namespace allm::testing

@@ -43,7 +43,7 @@ void Random::append_character(std::string& text) {
   const auto put = [&text](std::uint64_t byte) { text.push_back(static_cast<char>(byte)); };
   switch (below(12)) {
     case 0:
-      put(below(0x20));  // controls, NUL among them
+      put(below(0x20));  // control characters, including NUL
       return;
     case 1:
       text += pick<std::string>({"\"", "\\", "/", "\x7f", "{", "'"});
@@ -56,7 +56,7 @@ void Random::append_character(std::string& text) {
     }
     case 3: {
       std::uint64_t code = 0x800 + below(0x10000 - 0x800);
-      if (code >= 0xD800 && code < 0xE000) code = 0xFFFD;  // surrogates are no characters
+      if (code >= 0xD800 && code < 0xE000) code = 0xFFFD;  // surrogates are not characters
       put(0xE0 | code >> 12U);
       put(0x80 | (code >> 6U & 0x3FU));
       put(0x80 | (code & 0x3FU));
@@ -130,7 +130,7 @@ Json Random::json(int depth) {
 
 Json Random::object(int depth) {
   Json result = Json::object();
-  // Now and then more keys than are looked through one by one.
+  // Sometimes more keys than a linear search handles.
   for (std::size_t left = chance(200) ? 40 : below(4); left > 0; --left) result[text()] = json(depth - 1);
   return result;
 }
@@ -262,7 +262,7 @@ Message Random::message() {
                      .metadata = metadata(),
                      .unknown_fields = unknown_fields()};
   if (chance(4)) message.tool_calls = list([&] { return tool_call(); });
-  // Typed fields make an object of their metadata; without them anything may stand in their place.
+  // Tool calls are stored in the metadata, which is then an object. Without calls, `tool_calls` may have any value.
   if (!message.tool_calls.empty() && message.metadata.is_null()) message.metadata = Json::object();
   if (message.tool_calls.empty() && chance(20)) {
     message.metadata = {{"tool_calls", chance() ? Json::array() : Json(text())}};

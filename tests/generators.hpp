@@ -1,15 +1,15 @@
 // Random values of every data type, for property tests.
 //
-// RapidCheck draws a `Source` (a seed and a size, which shrinks); `Random` makes values of it with
-// a generator of its own, because RapidCheck's trees of shrinks cost more than what is tested.
+// RapidCheck draws a `Source` (a seed and a size, which shrinks). `Random` makes values from it with
+// a generator of its own, because RapidCheck's shrink trees cost more time than the tested code.
 //
 //   RC_GTEST_PROP(Messages, SurviveJson, (const allm::gen::Source& source)) {
 //     const Message message = allm::gen::Random(source).message();
 //     …
 //   }
 //
-// Values are those that the library itself can make. So typed fields that live in `metadata` are
-// not also written there by hand, and unknown fields have names of their own.
+// All values are values that the library itself can make: typed fields that are stored in `metadata`
+// are not written there a second time, and unknown fields have names that no known field has.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ inline const int kCasesSet = testing::set_property_cases(1'000);
 
 struct Source {
   std::uint64_t seed = 0;
-  int size = 0;  // roughly, the most elements of a list
+  int size = 0;  // about the largest number of elements in a list
 };
 inline std::ostream& operator<<(std::ostream& out, const Source& source) {
   return out << "Source{" << source.seed << "U, " << source.size << "}";
@@ -106,15 +106,15 @@ class Random {
   Content content();
   Message message();
   Thread thread();
-  // A thread with calls and results as runs leave them, up to about 40 messages: several calls in a message, ids used
-  // again, results in any order, a user message before a result, calls that are still open, and some orphans.
+  // A thread with calls and results as after real runs, up to about 40 messages: several calls in a message, repeated
+  // ids, results in any order, a user message before a result, calls without a result, and results without a call.
   Thread conversation();
   ModelRef model();
   Request request();
   Usage usage();
   Response response();
   PendingToolCall pending_tool_call();
-  // The response is that of the step, or the last one of the run.
+  // `response` is that of the step, or the last response of the run.
   ended::AskUser question(const Response& response);
   StepEnd step_end(const Response& response);
   ended::Limit limit();
@@ -124,7 +124,7 @@ class Random {
   Session session();
   Path path();
   Error error();
-  // Of the kind with that index in Error::Detail.
+  // An error of the kind with this index in Error::Detail.
   Error error_of_kind(std::size_t kind);
 
  private:

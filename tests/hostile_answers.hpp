@@ -1,4 +1,4 @@
-// Answers that break the rules, for servers that speak to the transport directly and through a proxy.
+// Invalid answers of a server, for tests with a direct connection and through a proxy.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ inline void send_headers_without_end(const ServedRequest&, Reply& reply) {
   while (!reply.gone()) reply.write("X-More: " + std::string(1000, 'x') + "\r\n");
 }
 
-inline void speak_no_http(const ServedRequest&, Reply& reply) {
+inline void answer_without_http(const ServedRequest&, Reply& reply) {
   reply.write("hello\r\n\r\n");
   reply.cut();
 }

@@ -54,9 +54,9 @@ pid_t spawn(std::vector<std::string> words) {
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   pid_t process = -1;
-  const int problem = posix_spawnp(&process, arguments[0], &actions, nullptr, arguments.data(), environ);
+  const int error = posix_spawnp(&process, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (problem != 0) throw std::runtime_error("nghttpx is not installed: scripts/setup.sh installs it");
+  if (error != 0) throw std::runtime_error("nghttpx is not installed: scripts/setup.sh installs it");
   return process;
 }
 

@@ -11,7 +11,7 @@ namespace allm::testing {
 
 class Http2Front {
  public:
-  // Of a server without TLS, whose certificate it shows. Throws if nghttpx is not installed or does not start.
+  // `server` must not use TLS; nghttpx uses its certificate. Throws if nghttpx is not installed or does not start.
   explicit Http2Front(const HttpServer& server);
   ~Http2Front();  // ends the process and waits for it
   Http2Front(const Http2Front&) = delete;

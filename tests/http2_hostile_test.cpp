@@ -82,7 +82,7 @@ TEST_F(Http2Hostile, EveryMisbehaviourHasItsError) {
       {"redirect", testing::redirect, "invalid_request"},
       {"garbled UTF-8", testing::garble_utf8, "malformed_event"},
       // The proxy answers for such a server.
-      {"no HTTP", testing::speak_no_http, "provider_unavailable"},
+      {"no HTTP", testing::answer_without_http, "provider_unavailable"},
       {"endless headers", testing::send_headers_without_end, "provider_unavailable"},
       {"empty answer", testing::answer_nothing, "network_error"},
   };

@@ -45,7 +45,7 @@ TEST(HostileServer, EveryMisbehaviourHasItsError) {
       {"HTML", testing::answer_html, "malformed_response"},
       {"redirect", testing::redirect, "invalid_request"},
       {"endless headers", testing::send_headers_without_end, "malformed_response"},
-      {"no HTTP", testing::speak_no_http, "network_error"},
+      {"no HTTP", testing::answer_without_http, "network_error"},
       {"garbled UTF-8", testing::garble_utf8, "malformed_event"},
       {"wrong content type", [](const ServedRequest&, Reply& reply) { reply.send(200, "image/png", "\x89PNG\r\n"); },
        "malformed_response"},

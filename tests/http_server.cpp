@@ -66,7 +66,7 @@ Owned<X509> make_certificate(EVP_PKEY* key, const char* name, X509* issuer, EVP_
   return certificate;
 }
 
-// Files in a folder of their own, which goes with them.
+// Certificate files in a temporary folder, which the destructor removes.
 class Certificates {
  public:
   explicit Certificates(const std::string& host) {
@@ -196,7 +196,7 @@ class HttpServer::Impl {
     }
     bool gone() override {
       if (cut_) return true;
-      // What it said last, TLS's goodbye, may not have been read yet.
+      // Not recv: the last bytes, TLS's close_notify, may still be unread.
       pollfd poll_for{.fd = fd_, .events = POLLRDHUP, .revents = 0};
       return poll(&poll_for, 1, 0) > 0 && (poll_for.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
     }
@@ -206,7 +206,7 @@ class HttpServer::Impl {
     }
     bool is_cut() const { return cut_; }
 
-    // False at the end of the connection.
+    // Returns false at the end of the connection.
     bool read(ServedRequest& request) {
       std::size_t end = std::string::npos;
       while ((end = buffer_.find("\r\n\r\n")) == std::string::npos) {
@@ -256,8 +256,8 @@ class HttpServer::Impl {
   };
 
   void accept_all() {
-    // Clients go at any time. Blocked here and in the threads started from here only: what the library does must
-    // never raise it.
+    // Clients may close the connection at any time. SIGPIPE is blocked only in this thread and those that it starts,
+    // because the library itself must never raise it.
     sigset_t gone;
     sigemptyset(&gone);
     sigaddset(&gone, SIGPIPE);

@@ -1,4 +1,4 @@
-// A real HTTP/1.1 server on loopback for tests, with TLS and an authority of its own. A thread a connection.
+// A real HTTP/1.1 server on loopback for tests, with TLS and its own certificate authority. One thread per connection.
 #pragma once
 
 #include <atomic>
@@ -19,20 +19,20 @@ struct ServedRequest {
   std::string header(std::string_view name) const;  // "" if there is none
 };
 
-// What a handler answers with. Writing to a client that has gone is no error.
+// A handler writes its response here. Writing to a closed connection is not an error.
 class Reply {
  public:
   virtual ~Reply() = default;
   virtual void write(std::string_view bytes) = 0;
-  // Whether the client has closed its end.
+  // Whether the client has closed the connection.
   virtual bool gone() = 0;
-  // Ends the connection at once, without the end that the protocol wants.
+  // Closes the connection at once, without ending the response.
   virtual void cut() = 0;
 
-  // A whole response with its length, after which the connection may be used again.
+  // A whole response with its length. The connection can be used again.
   void send(int status, std::string_view content_type, std::string_view body,
             const std::vector<std::pair<std::string, std::string>>& headers = {});
-  // The head of a chunked response, its pieces and its end.
+  // The head, the chunks and the end of a chunked response.
   void begin(int status, std::string_view content_type);
   void chunk(std::string_view bytes);
   void end();
@@ -43,13 +43,13 @@ class HttpServer {
   using Handler = std::function<void(const ServedRequest&, Reply&)>;
   struct Options {
     bool tls = true;
-    // For a certificate that no client should accept: one of another host.
+    // Another host makes a certificate that clients must refuse.
     std::string host = "localhost";
   };
 
   explicit HttpServer(Handler handler) : HttpServer(std::move(handler), Options{}) {}
   HttpServer(Handler handler, Options options);
-  ~HttpServer();  // cuts all connections and waits for their threads
+  ~HttpServer();  // closes all connections and joins their threads
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 

@@ -11,7 +11,7 @@
 namespace allm::testing {
 namespace {
 
-// A part of a key of this length is one too long.
+// A part of a key with this length must not appear in the output.
 constexpr std::size_t kPart = 5;
 
 struct Produced {
@@ -37,7 +37,7 @@ class Search : public ::testing::Environment {
         break;
       }
     }
-    // A part of the tests may have nothing to search.
+    // With a filter, the selected tests may produce nothing.
     if (::testing::FLAGS_gtest_filter == "*") {
       EXPECT_FALSE(produced().text.empty()) << "nothing was noted that could be searched";
     }

@@ -1,5 +1,5 @@
-// Everything that a test program's calls gave out, to be searched for keys at its end: errors, results, telemetry,
-// sessions, recordings.
+// Collects everything that a test program produces (errors, results, telemetry, sessions, recordings), and searches it
+// for keys at the end. Safe to call from any thread.
 #pragma once
 
 #include <memory>
@@ -10,12 +10,12 @@
 
 namespace allm::testing {
 
-// A key that is used in this program: no part of it longer than its last four characters may come out. What makes it
-// recognisable ("sk-…-") is not secret and ends with its last dash. Any thread.
+// Declares a key that this program uses: no part of it with five or more characters may appear in the output. The
+// prefix ("sk-…-", up to the last dash) is not secret.
 void expect_secret(const std::string& key);
 void note_produced(std::string text);
 void note_produced(const Error& error);
-// Notes all that it is told.
+// A telemetry sink that collects all events.
 std::shared_ptr<Telemetry> noting_telemetry();
 
 }  // namespace allm::testing

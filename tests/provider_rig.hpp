@@ -1,4 +1,4 @@
-// The real providers as tests use them: how each is reached, what it answers, where its key travels.
+// The real providers for tests: how to reach each of them, what it answers, and which header has its key.
 #pragma once
 
 #include <functional>
@@ -16,21 +16,21 @@ namespace allm::testing {
 struct ProviderCase {
   const char* name;
   const char* model;
-  // The path of a streamed request, from the base URL on.
+  // The path of a streamed request, after the base URL.
   const char* target;
   const char* key;
   const char* key_header;  // in lower case
-  const char* key_prefix;  // of its value
+  const char* key_prefix;  // before the key in that header
   const char* tools_file;  // a transcript in which it calls tools
   std::shared_ptr<Adapter> (*make)(std::string base_url, ApiKey key, HttpOptions http);
-  // A streamed answer of that text, as this provider writes it.
+  // A streamed answer with this text, in the provider's format.
   std::string (*answer)(const std::string& text);
 };
 
-// openai-chat, openai-responses, anthropic, gemini and ollama (for all the compatible ones).
+// openai-chat, openai-responses, anthropic, gemini, and ollama for all OpenAI-compatible servers.
 const std::vector<ProviderCase>& provider_cases();
 
-// An engine of that provider at `url`, with telemetry that notes everything.
+// An engine for the provider at `url`, with the telemetry sink of tests/produced.hpp.
 Engine engine_of(const ProviderCase& provider, const std::string& url, const std::string& ca_file);
 
 void send_stream(Reply& reply, const std::string& body);

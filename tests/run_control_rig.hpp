@@ -1,4 +1,4 @@
-// What the tests of budgets and cancellation share: tools that stay inside, and both forms of a run.
+// Helpers for tests of limits and cancellation: tools that do not return, and both forms of a run.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ inline std::string name_of(const ::testing::TestParamInfo<Form>& info) {
   return info.param == Form::folded ? "Folded" : "Streamed";
 }
 
-// A run that ends with a result in both forms, and leaves a thread that is valid.
+// Runs a chat in one of the two forms. Expects a result without an error and a valid thread.
 inline ChatResult run_in(Form form, const Engine& engine, const Thread& thread, const CallOptions& options = {}) {
   Result<ChatResult> result = ChatResult{};
   if (form == Form::folded) {
@@ -44,7 +44,7 @@ inline ChatResult run_in(Form form, const Engine& engine, const Thread& thread, 
   return *std::move(result);
 }
 
-// Whether another run can go on from the thread.
+// Whether another run can continue the thread.
 inline bool can_go_on(const Thread& thread) {
   const Engine engine({.adapter = fake({{fake_text("on"), fake_finish(FinishReason::stop)}})});
   Thread longer = thread;
@@ -63,7 +63,7 @@ inline std::vector<std::string> reasons_of(const StepResult& step) {
   return reasons;
 }
 
-// A tool whose handlers stay inside until they are let go, whatever their stop tokens say.
+// A tool whose handlers ignore their stop tokens and return only when `may_end` is opened.
 struct Stubborn {
   std::shared_ptr<Gate> may_end = std::make_shared<Gate>();
   std::shared_ptr<Counter> entered = std::make_shared<Counter>();

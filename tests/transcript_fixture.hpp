@@ -1,4 +1,4 @@
-// Exchanges with providers out of tests/transcripts, for the tests of their codecs.
+// Loads the exchanges in tests/transcripts, for tests of the codecs.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,7 @@ inline Transcript load_transcript(const std::string& name) {
   return transcript;
 }
 
-// The events of a body fed in pieces of the sizes that `next_size` gives.
+// The events of a body that is fed in pieces; `next_size` returns the size of each.
 inline std::vector<Event> decoded(const Codec& codec, const AdapterCall& call, const HttpResponseHead& head,
                                   std::string_view body, const std::function<std::size_t()>& next_size) {
   const std::unique_ptr<BodyDecoder> decoder = codec.decoder(call, head);
@@ -71,7 +71,7 @@ inline std::vector<Event> decoded(const Codec& codec, const AdapterCall& call, c
   return decoded(codec, call, head, body, [&] { return body.size(); });
 }
 
-// The events of a body, which must not depend on how it is split.
+// The events of a body. Expects the same events for every way to split it.
 inline std::vector<Event> decoded_in_every_way(const Codec& codec, const AdapterCall& call,
                                                const HttpResponseHead& head, std::string_view body) {
   std::vector<Event> events = decoded(codec, call, head, body);
@@ -80,18 +80,18 @@ inline std::vector<Event> decoded_in_every_way(const Codec& codec, const Adapter
   for (int i = 0; i < 20; ++i) {
     EXPECT_TRUE(events == decoded(codec, call, head, body, [&] { return random() % 50 + 1; })) << "random split " << i;
   }
-  // Who wants raw chunks gets them by the general way, which must say the same as the fast ones.
+  // With raw chunks the decoder uses its general path, which must produce the same events as the fast path.
   AdapterCall raw = call;
   raw.include_raw_chunks = true;
   std::vector<Event> in_general = decoded(codec, raw, head, body);
   if (!call.include_raw_chunks) {
     std::erase_if(in_general, [](const Event& event) { return event.get_if<RawChunk>() != nullptr; });
   }
-  EXPECT_TRUE(events == in_general) << "the general way";
+  EXPECT_TRUE(events == in_general) << "the general path";
   return events;
 }
 
-// An event in the transcripts' notation; null for those that are left out of comparisons.
+// An event in the notation of the transcripts; null for events that are not compared.
 inline Json in_notation(const Event& event) {
   if (event.get_if<MessageStarted>() != nullptr) return {"message_started"};
   if (const auto* e = event.get_if<TextDelta>()) return {"text_delta", e->delta};
@@ -186,7 +186,7 @@ inline void expect_response(const Response& response, const Json& expected) {
   if (response.error) expect_error(*response.error, expected["error"]);
 }
 
-// Decodes a transcript in every way and compares with all that it expects of events and response.
+// Decodes a transcript in every way and compares events and response with what it expects.
 inline std::vector<Event> expect_transcript(const Codec& codec, const AdapterCall& call, const Transcript& transcript) {
   const std::vector<Event> events = decoded_in_every_way(codec, call, transcript.head, transcript.body);
   const Json& expected = transcript.expect();
@@ -201,7 +201,7 @@ inline std::vector<Event> expect_transcript(const Codec& codec, const AdapterCal
   return events;
 }
 
-// The message of an answer after it was stored and loaded, as a session does it.
+// The message of an answer after it was saved and loaded as in a session.
 inline Message stored_message(const std::vector<Event>& events) {
   const auto* completed = events.back().get_if<MessageCompleted>();
   if (completed == nullptr) {
