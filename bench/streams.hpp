@@ -18,7 +18,7 @@ Stream responses_stream(std::size_t chunks);
 Stream anthropic_stream(std::size_t chunks);
 Stream gemini_stream(std::size_t chunks);
 
-// One chunk of Chat Completions. Both parameters are JSON; a finish reason of null means none.
+// One chunk of Chat Completions. Both parameters are JSON texts.
 std::string chat_chunk(std::string_view delta, std::string_view finish_reason = "null");
 
 }  // namespace allm::bench
