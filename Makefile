@@ -1,4 +1,4 @@
-# A thin face on CMake; `make help` lists what there is. JOBS=n limits parallel compilation.
+# Short commands for CMake and scripts/; `make help` lists them. JOBS=n limits parallel compilation.
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-build build run test test-long check bench lint tidy format format-check fuzz debug asan tsan \
 	install clean
@@ -16,20 +16,20 @@ setup:  ## install what is missing (Debian packages)
 setup-build:
 	@scripts/setup.sh build
 
-run: setup-build  ## build the command and watch an agent at work
+run: setup-build  ## build the command and run its demo: an agent with a scripted model
 	@scripts/job.py run
 	@build/allm demo $(ARGS)
 
-test: setup  ## what a contributor and the CI run: checks, and all tests in release, under ASan+UBSan and under TSan
+test: setup  ## what contributors and the CI run: checks, and all tests in release, under ASan+UBSan and under TSan
 	@scripts/job.py test
 
-debug: setup  ## plain debug build; tests of what you changed (FOLDER=chat: of src/chat, FOLDER=all: all)
+debug: setup  ## debug build, and the tests of the folders you changed (FOLDER=chat: of src/chat, FOLDER=all: all)
 	@scripts/job.py debug $(FOLDER)
 
 test-long: setup  ## all tests in all three builds, with ten times the random cases and kills
 	@scripts/job.py test-long
 
-check: setup  ## everything: test-long, clang-tidy on every file, the plain build, the fuzz targets
+check: setup  ## everything: test-long, clang-tidy on every file, the debug build, shared libraries, the fuzz targets
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/job.py check
 
 build: setup-build  ## release build: build/allm, build/allm_bench, tests, examples
@@ -41,7 +41,7 @@ asan: setup  ## AddressSanitizer and UBSan build, and its tests
 tsan: setup  ## ThreadSanitizer build, and its tests
 	@scripts/job.py tsan
 
-lint: setup  ## format, include order, code in documents, self-contained headers, clang-tidy on folders that changed
+lint: setup  ## format, include order, documents, self-contained headers, clang-tidy on folders that changed
 	@scripts/job.py lint
 
 tidy: setup  ## clang-tidy on every file

@@ -1,5 +1,5 @@
-# allm_bench: Google Benchmark, with its usual flags. allm_http_bench: what needs a server, beside bare libcurl.
-# allm_lane_bench: tool calls by lane.
+# allm_bench: Google Benchmark with its usual flags. allm_http_bench: comparison with bare libcurl on a local server.
+# allm_lane_bench: the cost of a tool call in each lane.
 
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cpp")
 if(sources)
@@ -15,7 +15,7 @@ endif()
 
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/http/*.cpp")
 if(sources)
-  # The tests' own server, compiled as a benchmark is.
+  # With the HTTP server of the tests, compiled with the flags of a benchmark.
   add_executable(allm_http_bench ${sources}
     "${PROJECT_SOURCE_DIR}/bench/streams.cpp"
     "${PROJECT_SOURCE_DIR}/tests/http_server.cpp" "${PROJECT_SOURCE_DIR}/tests/http2_front.cpp")

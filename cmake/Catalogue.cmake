@@ -1,4 +1,4 @@
-# Compiles src/engine/models.json into the library, as bytes: literals have a greatest length and no safe delimiter.
+# Compiles src/engine/models.json into the library, as an array of bytes, because string literals have a maximum length.
 
 set(allm_models "${PROJECT_SOURCE_DIR}/src/engine/models.json")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${allm_models}")
@@ -7,7 +7,7 @@ string(REGEX REPLACE "(..)" "0x\\1," allm_models_bytes "${allm_models_bytes}")
 string(REGEX REPLACE "((0x..,)(0x..,)(0x..,)(0x..,)(0x..,)(0x..,)(0x..,)(0x..,))" "\\1\n    " allm_models_bytes
   "${allm_models_bytes}")
 file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/models_json.cpp" @ONLY CONTENT [[
-// Made of src/engine/models.json by cmake/Catalogue.cmake.
+// Generated from src/engine/models.json by cmake/Catalogue.cmake.
 #include "engine/models_json.hpp"
 
 namespace allm {

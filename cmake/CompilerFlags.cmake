@@ -1,11 +1,11 @@
-# allm_flags: what all of allm's own code is compiled with. It is linked privately and never exported.
+# allm_flags: the compiler options of all of allm's own code. It is linked privately and never exported.
 
 add_library(allm_flags INTERFACE)
 target_compile_features(allm_flags INTERFACE cxx_std_23)
 target_compile_options(allm_flags INTERFACE
-  -pthread  # RE2's package asks for it, and all users of one precompiled header need the same
+  -pthread  # RE2's package adds it, and all users of a precompiled header need the same options
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual
-  # Designated initialisers that leave the rest to its defaults are how options are written here.
+  # Options are written as designated initialisers that leave out fields with defaults.
   -Wno-missing-field-initializers)
 if(ALLM_WERROR)
   target_compile_options(allm_flags INTERFACE -Werror)
@@ -13,26 +13,26 @@ endif()
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(allm_flags INTERFACE
-    # Position-independent code as clang compiles it: functions of the library are inlined into each other.
+    # As clang does by default: functions of a shared library may be inlined into each other.
     -fno-semantic-interposition
-    # Flow-based warnings that g++ 12 raises inside its own library once that is inlined into correct code. The
-    # sanitizer builds and clang-tidy watch for the real thing.
+    # False warnings of g++ 12 about its own standard library after inlining. The sanitizer builds and clang-tidy find
+    # real errors of these kinds.
     -Wno-maybe-uninitialized    # std::optional and std::variant: GCC bug 80635
     -Wno-restrict               # std::string operator+ and assign: GCC bug 105651
     -Wno-dangling-pointer       # locals captured by an inlined callable
     -Wno-array-bounds           # std::string and std::vector growth
-    -Wno-stringop-overflow      # the same code, seen by another pass
+    -Wno-stringop-overflow      # the same code, in another compiler pass
     -Wno-stringop-overread
     -Wno-free-nonheap-object    # std::string in std::variant
-    # Meant for headers; in a unity build sources look like headers.
+    # A warning for headers; in a unity build, sources are included like headers.
     $<$<BOOL:${ALLM_UNITY}>:-Wno-subobject-linkage>)
 else()
-  # clang's -Wconversion includes what g++'s does not.
+  # clang's -Wconversion includes -Wsign-conversion, g++'s does not.
   target_compile_options(allm_flags INTERFACE -Wno-sign-conversion -Wno-missing-designated-field-initializers)
 endif()
 
 if(ALLM_SANITIZE)
-  # Directory-wide, because object code with and without a sanitizer must not mix.
+  # For all targets, because object code with and without a sanitizer must not be mixed.
   add_compile_options(-fsanitize=${ALLM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${ALLM_SANITIZE})
 endif()
@@ -43,7 +43,7 @@ if(ALLM_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
-# mold links several times as fast as GNU ld, which matters to the forty programs of a full build. It may be missing.
+# mold, if it is installed, links several times as fast as GNU ld. A full build links about forty programs.
 if(PROJECT_IS_TOP_LEVEL)
   find_program(ALLM_MOLD mold)
   if(ALLM_MOLD)

@@ -1,5 +1,5 @@
-# What the library needs. Test, bench and command-line packages are looked for only when they are used.
-# A package added here for the library belongs into cmake/allmConfig.cmake.in and scripts/setup.sh as well.
+# The packages that the library needs. Packages for tests, benchmarks and the command are searched only if they are used.
+# A package for the library must also be in cmake/allmConfig.cmake.in and scripts/setup.sh.
 
 find_package(Threads REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)
@@ -17,9 +17,9 @@ endif()
 if(ALLM_TESTS)
   find_package(GTest REQUIRED)
   find_package(rapidcheck REQUIRED)
-  find_package(OpenSSL REQUIRED)  # the tests' own HTTPS server
+  find_package(OpenSSL REQUIRED)  # the HTTPS server of the tests
 endif()
 if(ALLM_BENCH)
   find_package(benchmark REQUIRED)
-  find_package(OpenSSL REQUIRED)  # the server of the tests
+  find_package(OpenSSL REQUIRED)  # the HTTPS server of the tests, which the benchmarks use too
 endif()

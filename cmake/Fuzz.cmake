@@ -1,4 +1,4 @@
-# fuzz/<name>_fuzz.cpp -> <name>_fuzz, a libFuzzer executable; fuzz/corpus/<name>/ holds its seeds if there are any.
+# Each fuzz/<name>_fuzz.cpp is a libFuzzer executable <name>_fuzz. Its seeds, if any, are in fuzz/corpus/<name>/.
 
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/fuzz/*_fuzz.cpp")
 foreach(source IN LISTS sources)

@@ -1,5 +1,5 @@
-# cmake --install: headers, libraries, the package `allm` for find_package with its component `testing`, the command and
-# its man page, and allm-helper.
+# Rules for cmake --install: headers, libraries, the package `allm` for find_package with its component `testing`, the
+# command and its man page, and allm-helper.
 
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/allm")
@@ -16,7 +16,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/allmConfigVersion.cmake"
 install(FILES "${PROJECT_BINARY_DIR}/allmConfig.cmake" "${PROJECT_BINARY_DIR}/allmConfigVersion.cmake"
   DESTINATION "${package_dir}")
 
-# Programs find the shared libraries wherever the whole is installed.
+# A relative path to the shared libraries, so that the installed folder can be moved.
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY "${CMAKE_INSTALL_FULL_BINDIR}" OUTPUT_VARIABLE path)
 foreach(program IN ITEMS allm_helper allm_cli)
   if(TARGET ${program})

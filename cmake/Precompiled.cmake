@@ -1,5 +1,6 @@
-# Precompiled headers, one for the library and what is built like it, one for the tests: nlohmann/json.hpp alone costs
-# more than most of our own files. They hide missing includes; the tidy build goes without and finds them.
+# Precompiled headers: one for the library and similar targets, one for the tests, one for examples. Compiling
+# nlohmann/json.hpp alone takes longer than most of our own files. Precompiled headers hide missing includes; the tidy
+# build does not use them and finds missing includes.
 
 if(ALLM_PCH AND CMAKE_POSITION_INDEPENDENT_CODE)
   # CMake compiles executables with -fPIE and libraries with -fPIC; one precompiled header needs one of them.
@@ -16,7 +17,7 @@ if(ALLM_PCH)
     <nlohmann/json.hpp>)
   target_precompile_headers(allm_pch PRIVATE ${allm_common_headers})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    add_compile_options(-fpch-preprocess)  # lets ccache see through it
+    add_compile_options(-fpch-preprocess)  # ccache needs it
   endif()
 endif()
 
@@ -26,15 +27,15 @@ function(allm_use_pch target)
   endif()
 endfunction()
 
-# Tests and examples are compiled quickly rather than well: without optimisation, and of the sanitizers without UBSan,
-# which doubles the time. What they test is compiled as the preset says.
+# Tests and examples are compiled without optimisation, and without UBSan, which doubles the compile time. The library
+# that they test is compiled with the options of the preset.
 set(ALLM_TEST_OPTIONS -O0)
 if(ALLM_SANITIZE MATCHES "undefined")
   list(APPEND ALLM_TEST_OPTIONS -fno-sanitize=undefined)
 endif()
 
-# allm_use_own_pch(<target> <carrier> <libraries> <headers>): `target` shares the precompiled header of `carrier`, which
-# is made at the first use. Both are compiled with ALLM_TEST_OPTIONS.
+# allm_use_own_pch(<target> <carrier> <libraries> <headers>): `target` uses the precompiled header of the target
+# `carrier`, which the first call creates. Both are compiled with ALLM_TEST_OPTIONS.
 function(allm_use_own_pch target carrier libraries headers)
   target_compile_options(${target} PRIVATE ${ALLM_TEST_OPTIONS})
   if(NOT ALLM_PCH)
@@ -55,7 +56,7 @@ function(allm_use_test_pch target)
     "<gmock/gmock.h>;<gtest/gtest.h>;<rapidcheck.h>;<allm/allm.hpp>;<allm/testing.hpp>")
 endfunction()
 
-# For programs that see of allm what a user sees.
+# For programs that include only public headers, like a user's program.
 function(allm_use_program_pch target)
   allm_use_own_pch(${target} allm_program_pch "allm_lib" "<iostream>;<allm/allm.hpp>")
 endfunction()

@@ -1,4 +1,4 @@
-# Finds the sources. A new file is picked up by the next build; no list has to be edited.
+# Finds the sources. The next build finds new files by itself; there is no list to edit.
 
 file(GLOB ALLM_PUBLIC_HEADERS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/allm/*.hpp")
 # The headers of allm::testing; scripts/lint_includes.py gives them the layer `testing`.
@@ -16,7 +16,7 @@ set(ALLM_TEST_LAYERS "")  # each with ALLM_TEST_SOURCES_<layer>
 foreach(source IN LISTS allm_all_sources)
   file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}/src" "${source}")
   if(NOT path MATCHES "^([^/]+)/")
-    message(FATAL_ERROR "src/${path} is in no layer's folder")
+    message(FATAL_ERROR "src/${path} is not in the folder of a layer")
   endif()
   set(layer "${CMAKE_MATCH_1}")
   if(path MATCHES "_test\\.cpp$")

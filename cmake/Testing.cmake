@@ -1,6 +1,6 @@
-# Unit tests (one executable a layer), scenarios and examples.
+# Unit tests (one executable for each layer), scenarios and examples.
 
-# clang's sanitizers name functions and lines only with this program at hand.
+# clang's sanitizers need this program to print functions and lines.
 set(symbolizer "")
 find_program(ALLM_SYMBOLIZER NAMES llvm-symbolizer-19 llvm-symbolizer)
 if(ALLM_SYMBOLIZER)
@@ -11,8 +11,8 @@ set(ALLM_TEST_ENVIRONMENT
     "UBSAN_OPTIONS=print_stacktrace=1${symbolizer}"
     "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1${symbolizer}")
 
-# Some sanitizers cannot place their shadow memory when the kernel randomises addresses by more bits than they
-# know ("unexpected memory mapping"). Turn that off for the tests where we are allowed to.
+# Some sanitizers cannot place their shadow memory if the kernel randomises addresses too much ("unexpected memory
+# mapping"). So tests run without address randomisation, where that is allowed.
 set(ALLM_TEST_RUNNER "")
 if(ALLM_SANITIZE)
   find_program(ALLM_SETARCH setarch)
@@ -31,8 +31,8 @@ function(allm_add_test name seconds label)
     ENVIRONMENT "${ALLM_TEST_ENVIRONMENT}" TIMEOUT ${seconds} LABELS ${label})
 endfunction()
 
-# allm_add_unit_test_run(<name> <target> <environment>...): a ctest entry that runs the tests of `target`. What each test
-# did and how long it took is in results/<name>.json, which scripts/progress.py reads.
+# allm_add_unit_test_run(<name> <target> <environment>...): a ctest entry that runs the tests of `target`. The result and
+# the duration of each test are in results/<name>.json, which scripts/progress.py reads.
 function(allm_add_unit_test_run name target)
   allm_add_test(${name} 900 unit $<TARGET_FILE:${target}>)
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT
@@ -60,8 +60,8 @@ function(allm_add_unit_tests)
     target_link_libraries(allm_cli_test PRIVATE allm_cli_lib)
   endif()
 
-  # tests/: one executable of all *_test.cpp there, with the helpers beside them.
-  # overdue_test.cpp leaves threads behind for good, so it is a process of its own.
+  # tests/: one executable from all files there. overdue_test.cpp has handlers that never return, so it is an executable
+  # of its own.
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*.cpp")
   set(overdue "${PROJECT_SOURCE_DIR}/tests/overdue_test.cpp")
   list(REMOVE_ITEM sources "${overdue}")
@@ -71,7 +71,7 @@ function(allm_add_unit_tests)
       target_compile_definitions(allm_tests PRIVATE ALLM_COMMAND="$<TARGET_FILE:allm_cli>")
       add_dependencies(allm_tests allm_cli)
     endif()
-    # The longest by far, so it begins first and is cut into parts that run beside each other.
+    # It takes longest by far, so it starts first, in four parts that run in parallel.
     foreach(part RANGE 1 4)
       math(EXPR index "${part} - 1")
       allm_add_unit_test_run(allm_tests_${part}_of_4 allm_tests GTEST_TOTAL_SHARDS=4 GTEST_SHARD_INDEX=${index})
@@ -86,7 +86,7 @@ function(allm_add_unit_tests)
   allm_add_compile_failure_tests()
 endfunction()
 
-# tests/compile_failures/: files that a compiler must refuse, with a message that has the text of their first line,
+# tests/compile_failures/: files that must not compile. The compiler's message must contain the text of their first line,
 # "// expects: ...".
 function(allm_add_compile_failure_tests)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/compile_failures/*.cpp")
@@ -101,8 +101,8 @@ function(allm_add_compile_failure_tests)
   endforeach()
 endfunction()
 
-# tests/lanes/: tools in processes of their own. Its main gives way to workers, so it is an executable of its own; the
-# program beside it is what commands run and what is killed.
+# tests/lanes/: tools in processes of their own. Its main calls run_as_worker_if_asked, so it is an executable of its own.
+# The tests run allm_misbehave as a command and as a program that is killed.
 function(allm_add_lane_tests)
   set(folder "${PROJECT_SOURCE_DIR}/tests/lanes")
   add_executable(allm_misbehave
@@ -149,7 +149,7 @@ function(allm_add_examples)
     set(target example_${name})
     add_executable(${target} "${source}")
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/examples")
-    target_link_libraries(${target} PRIVATE allm_testing_lib Threads::Threads allm_flags)  # what a user links, no more
+    target_link_libraries(${target} PRIVATE allm_testing_lib Threads::Threads allm_flags)  # only what a user links
     allm_use_program_pch(${target})
     allm_add_test(${target} 120 example $<TARGET_FILE:${target}>)
   endforeach()

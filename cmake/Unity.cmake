@@ -1,6 +1,6 @@
-# Unity builds: the sources of one folder of src/ are compiled as one file, because most of the time of a small file
-# goes into the headers that it includes. Two files of a folder must therefore not give the same name to different
-# things in an anonymous namespace. Folders never share a file, so a change compiles its own folder only.
+# Unity builds: the sources of one folder are compiled as one file, because most of the compile time of a small file goes
+# into the headers that it includes. So a name may occur only once in the anonymous namespaces of a folder. Folders never
+# share a file, so a change recompiles only its own folder.
 
 function(allm_use_unity target)
   if(NOT ALLM_UNITY)

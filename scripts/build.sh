@@ -1,5 +1,5 @@
 #!/bin/sh
-# scripts/build.sh <preset> [options of cmake --build]: configures once, then builds.
+# scripts/build.sh PRESET [options of cmake --build]: configures if that was not done before, then builds.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Installs a build to a temporary folder and builds a small program against it with find_package, as a user does:
-# with g++ -O3 -Wall -Wextra -Werror. Any warning in a public header fails.
+# Installs a build into a temporary folder, and builds small programs with find_package against it, as a user does: with
+# g++ -O3 -Wall -Wextra -Werror. Any warning in a public header is an error.
 #
-#   scripts/check_install.sh BUILD          the build in the folder BUILD
-#   scripts/check_install.sh --shared       a build with shared libraries in build-shared, made for this with all tests
+#   scripts/check_install.sh BUILD          uses the build in the folder BUILD
+#   scripts/check_install.sh --shared       makes a build with shared libraries in build-shared first, and runs its tests
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -34,7 +34,7 @@ add_library(plugin MODULE program.cpp)
 target_link_libraries(plugin PRIVATE allm::allm)
 EOF
 cat >"$work/consumer/program.cpp" <<'EOF'
-// Production code: it links allm::allm alone, and so must a plugin.
+// Production code and plugins link only allm::allm.
 #include <iostream>
 
 #include "allm/allm.hpp"

@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
-"""Checks that code shown in documents is code that is compiled and tested.
+"""Checks that the code in documents is copied from files that are compiled and tested.
 
     scripts/check_snippets.py              check all documents
-    scripts/check_snippets.py --fix        write the code into the documents
-    scripts/check_snippets.py --self-test  check that the checks find what they are for
+    scripts/check_snippets.py --fix        copy the code into the documents
+    scripts/check_snippets.py --self-test  check that each rule finds what it forbids
 
-A document shows a region of a source file by a comment before a fenced block:
+A comment before a fenced block says which region of which source file the block shows:
 
     <!-- snippet: tests/docs_tools_test.cpp tools-declare -->
     ```cpp
     ...
     ```
 
-In the source the region stands between the lines `// [tools-declare]` and `// [/tools-declare]`. The block must equal
-it, without common indentation.
+In the source the region is between the lines `// [tools-declare]` and `// [/tools-declare]`. The block must equal the
+region without its common indentation.
 
 Rules:
   1. Every snippet names a file and a region that exist, and its block equals the region.
-  2. A document that shows one snippet shows no other C++ code: a block ```cpp without a snippet comment is refused.
-  3. A region of a file that documents show is shown somewhere.
+  2. A document with a snippet has no other C++ code: a block ```cpp without a snippet comment is an error.
+  3. If documents show one region of a file, they show all of its regions.
 """
 
 import pathlib
@@ -53,7 +53,7 @@ def documents(root):
 
 
 def check(root, fix):
-    """What is wrong, one line each; with `fix`, what could not be repaired."""
+    """All errors, one line each; with `fix`, the errors that could not be repaired."""
     problems, sources, shown = [], {}, {}
     for path in documents(root):
         name = path.relative_to(root).as_posix()
@@ -86,7 +86,7 @@ def check(root, fix):
                 problems.append(f"{name}:{line_of(text, match.start())}: no fenced block follows this snippet comment")
         for match in ANY_CPP.finditer(text):
             if complete and match.start() not in marked:
-                problems.append(f"{name}:{line_of(text, match.start())}: this code is no snippet of a tested file")
+                problems.append(f"{name}:{line_of(text, match.start())}: this code is not a snippet of a tested file")
         if fix and repaired != text:
             path.write_text(repaired, encoding="utf-8")
     for file, used in sorted(shown.items()):
@@ -115,7 +115,7 @@ def self_test():
         assert "no region [c]" in problems(good + block("c", ""))[0]
         assert "no file u.cpp" in problems(good + block("a", "", "u.cpp"))[0]
         assert "no fenced block" in problems(good + "<!-- snippet: t.cpp a -->\n\n")[0]
-        assert "no snippet of a tested file" in problems(good + "```cpp\nint z;\n```\n")[0]
+        assert "not a snippet of a tested file" in problems(good + "```cpp\nint z;\n```\n")[0]
         assert "no document shows the region [b]" in problems(block("a", "int x;\n  int y;\n"))[0]
         assert problems("```cpp\nint z;\n```\n") == []
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Formats every C++ file of the repository; with --check says which are not formatted, and fails.
+# Formats every C++ file of the repository. With --check, lists the files that are not formatted, and fails if any.
 set -eu
 cd "$(dirname "$0")/.."
 

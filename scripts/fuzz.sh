@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs every fuzz target for FUZZ_SECONDS (60), two at a time. What they find goes to build-fuzz/findings/.
+# Runs every fuzz target for FUZZ_SECONDS (60), two at a time. Inputs that fail are in build-fuzz/findings/.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""The jobs behind `make`: what they consist of, and in which order.
+"""The steps of each `make` job, in order.
 
     scripts/job.py run                 configure and build the command
-    scripts/job.py test                what a contributor and the continuous integration run
+    scripts/job.py test                what contributors and the continuous integration run
     scripts/job.py test-long           the tests of all builds with ten times the cases
-    scripts/job.py check               all of it: test-long, clang-tidy on every file, a plain build, the fuzz targets
+    scripts/job.py check               everything: test-long, clang-tidy on every file, the debug build, shared libraries,
+                                       the fuzz targets
     scripts/job.py debug [FOLDER...]   build and run the tests of folders of src/ (or tests, lanes); without a FOLDER
                                        those with uncommitted changes; `all` for everything
-    scripts/job.py asan, tsan          one sanitizer's build and its tests
-    scripts/job.py lint                the checks of `test` that run no test; clang-tidy looks at the folders that changed
+    scripts/job.py asan, tsan          the build with these sanitizers, and its tests
+    scripts/job.py lint                the checks of `test` that run no tests; clang-tidy checks the folders that changed
                                        since the last release tag, or in the last 30 commits if there is no tag
 """
 
@@ -67,7 +68,7 @@ def git_lines(*arguments):
 
 
 def changed_since_release():
-    """Paths that differ from the last release tag, or from 30 commits ago; None if git does not know."""
+    """Paths that differ from the last release tag, or from 30 commits ago; None if git fails."""
     tag = git_lines("describe", "--tags", "--match", "v*", "--abbrev=0")
     base = tag or git_lines("rev-parse", "--verify", "--quiet", "HEAD~30")
     return changed_since(base[0]) if base else None
@@ -85,7 +86,7 @@ def source_folders():
 
 
 def folder_of(path):
-    """The folder whose clang-tidy run looks at a file; a public header belongs to the folders of its layer."""
+    """The folder whose clang-tidy run checks a file; a public header belongs to the folders of its layer."""
     if path.startswith("include/"):
         return f"src/{lint_includes.layer_of(path)}"
     return str(pathlib.PurePosixPath(path).parent)
@@ -96,7 +97,7 @@ def layer_folder(folder):
 
 
 def tidy_changed():
-    """clang-tidy on the folders with changed sources: it takes nearly as long for one file as for all of a folder."""
+    """clang-tidy on the folders with changed sources: one file takes nearly as long as its whole folder."""
     folders, changed = source_folders(), changed_since_release()
     if changed is not None:
         touched = {folder_of(path) for path in changed
@@ -112,7 +113,7 @@ def tidy_changed():
 
 def headers():
     step = build("release", 40, "all_verify_interface_header_sets")
-    step.name = "headers stand alone"
+    step.name = "headers are self-contained"
     return step
 
 
@@ -161,8 +162,8 @@ def test_target(folder):
     return {"tests": "allm_tests", "lanes": "allm_lane_tests"}.get(folder, f"allm_{folder}_test")
 
 
-def folders_in_work():
-    """Folders with uncommitted changes that have tests of their own; empty means everything."""
+def changed_folders():
+    """Folders with uncommitted changes that have tests of their own; an empty list means everything."""
     found = set()
     for path in changed_since("HEAD") or []:
         match = re.match(r"src/(\w+)/|tests/(lanes)/|(tests)/\w+\.[ch]pp$|(include)/", path)
@@ -172,7 +173,7 @@ def folders_in_work():
 
 
 def debug(folders):
-    folders = folders or folders_in_work()
+    folders = folders or changed_folders()
     known = {path.relative_to(ROOT / "src").parts[0] for path in (ROOT / "src").rglob("*_test.cpp")} | {"tests", "lanes"}
     unknown = [folder for folder in folders if folder != "all" and folder not in known]
     if unknown:

@@ -2,18 +2,18 @@
 """Checks that includes follow the order of the layers.
 
     scripts/lint_includes.py              check the repository
-    scripts/lint_includes.py --self-test  check that the checks find what they are for
+    scripts/lint_includes.py --self-test  check that each rule finds what it forbids
 
 Rules:
-  1. A file of src/<layer>/ includes only files of its own layer and of those that LAYERS allows it.
-     A public header belongs to the layer that PUBLIC_HEADERS gives it.
-  2. A public header includes public headers only, and nothing of a third party but nlohmann/json; allm/asio.hpp, which
-     nothing here includes, may include Asio.
+  1. A file of src/<layer>/ includes only files of its own layer and of the layers that LAYERS lists for it.
+     PUBLIC_HEADERS has the layer of each public header.
+  2. A public header includes only public headers, the standard library and nlohmann/json. allm/asio.hpp may include
+     Asio; no other file of include/ or src/ includes allm/asio.hpp.
   3. Headers include one another without cycles.
   4. Every file included with quotes exists; paths start at src/ or at include/.
   5. File names are snake_case.
-Tests (*_test.cpp) may include any layer below the command, because they may need a fake engine to test with, and what
-tests share in tests/.
+Tests (*_test.cpp) may include every layer except the command, because they may need an engine with a scripted model, and
+the shared headers in tests/.
 """
 
 import pathlib
@@ -21,13 +21,13 @@ import re
 import sys
 import tempfile
 
-# What each layer may include, besides itself. The main line first, each with everything below it.
-MAIN_LINE = ["data", "schema", "runtime", "process", "engine", "tools", "lanes", "chat", "session", "stores"]
+# The layers that each layer may include, besides itself. A layer of MAIN_LINE may include all layers before it.
+MAIN_LINE = ["data", "schema", "runtime", "process", "engine", "tools", "lanes", "chat", "session"]
 LAYERS = {layer: set(MAIN_LINE[:i]) for i, layer in enumerate(MAIN_LINE)}
 LAYERS["http"] = {"data", "runtime"}
 LAYERS["providers"] = {"data", "schema", "runtime", "engine", "http"}
 LAYERS["top"] = set(LAYERS)  # allm/allm.hpp
-LAYERS["testing"] = set(LAYERS)  # what it drives: all of the above
+LAYERS["testing"] = set(LAYERS)
 LAYERS["cli"] = set(LAYERS)
 LAYERS["helper"] = set(MAIN_LINE)  # the executable allm-helper
 
@@ -48,7 +48,7 @@ PUBLIC_HEADERS = {
 }
 LAYER_OF_HEADER = {name: layer for layer, names in PUBLIC_HEADERS.items() for name in names.split()}
 
-# All that a public header may include with <>, besides the standard library (a name without slash or dot).
+# What a public header may include with <>, besides the standard library (names without a slash or dot).
 PUBLIC_THIRD_PARTY = {"nlohmann/json.hpp", "nlohmann/json_fwd.hpp"}
 # The bridge to Asio, which no other file of include/ or src/ may include.
 ASIO_BRIDGE = "allm/asio.hpp"
@@ -65,7 +65,7 @@ SNAKE_CASE = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*\.(hpp|cpp)")
 
 
 def includes(path):
-    """(line, '<' or '"', what) of each include in a file."""
+    """(line, '<' or '"', included name) of each include in a file."""
     text = path.read_text(encoding="utf-8", errors="replace")
     text = COMMENT.sub(lambda match: "\n" * match.group().count("\n"), text)
     return [(text.count("\n", 0, m.start(1)) + 1, m.group(1), m.group(2)) for m in INCLUDE.finditer(text)]
@@ -80,7 +80,7 @@ def layer_of(path):
 
 
 def find_cycle(graph):
-    """A list of nodes that lead from one node back to it, or None."""
+    """The nodes of a cycle, the first one also at the end; None if there is no cycle."""
     done, trail = set(), []
 
     def visit(node):
@@ -158,7 +158,7 @@ def check(root):
 
 
 SELF_TEST = [
-    # (files, what the one problem must say; None: no problem)
+    # (files, text in the only reported problem; None: no problem is reported)
     ({"include/allm/json.hpp": "#include <nlohmann/json.hpp>\n#include <vector>\n",
       "src/data/codec.hpp": '#include "allm/json.hpp"\n',
       "src/tools/runner.cpp": '#include "data/codec.hpp"\n#include <simdjson.h>\n',

@@ -1,7 +1,7 @@
-"""Runs the steps of a long job with one line of progress, and says what failed and how to run just that again.
+"""Runs the steps of a long job with one line of progress. If a step fails, shows what failed and how to run only that.
 
-On a terminal the line is rewritten in place. Elsewhere a line is written at the end of each step and each time ten more
-per cent are done. The whole output of a step is in build/logs/.
+On a terminal the line is rewritten in place. Elsewhere a line is written at the end of each step and after every ten per
+cent. The whole output of each step is in build/logs/.
 """
 
 import json
@@ -26,8 +26,8 @@ UNITY = re.compile(r"Unity/unity_(\w+?)_cxx\.cxx")
 class Step:
     """One command of a job.
 
-    seconds  about how long it takes, for the percentage
-    again    what a person types to run just this again
+    seconds  estimated duration, for the percentage
+    again    the command that runs only this step again
     results  a folder of GoogleTest's JSON files that the command writes, or None
     env      variables on top of the environment
     """
@@ -38,7 +38,7 @@ class Step:
 
 
 def describe(ninja_text):
-    """What a line of ninja's is about, in few words."""
+    """A short description of a line of ninja's output."""
     unity = UNITY.search(ninja_text)
     if unity:
         return "compiling " + unity.group(1).replace("_", "/")
@@ -125,12 +125,12 @@ def count_tests(folder):
 
 
 def whole_entry(entry):
-    """allm_tests for allm_tests_2_of_4: which part a test is in depends on which others run."""
+    """allm_tests for allm_tests_2_of_4, because with a filter a test may be in another part."""
     return re.sub(r"_\d+_of_\d+$", "", entry)
 
 
 def explain(step, log, display):
-    """Writes what failed in a step and how to run just that again."""
+    """Writes what failed in a step, and the commands that run only that again."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     shown = ninja_failures(lines)
     again = [step.again]
@@ -140,7 +140,7 @@ def explain(step, log, display):
         shown = [f"{test}\n{message}" for _, test, message in tests]
         again = [f"GTEST_FILTER='{test}' {step.again} -R '^{whole_entry(entry)}'" for entry, test, _ in tests]
         for entry in failed:
-            if not any(entry == known for known, _, _ in tests):  # it crashed, hung or is not a GoogleTest
+            if not any(entry == known for known, _, _ in tests):  # the entry crashed, hung or is not a GoogleTest
                 shown += output_of(entry, lines)
                 again.append(f"{step.again} -R '^{entry}$'")
         again = again or [step.again]
@@ -148,14 +148,14 @@ def explain(step, log, display):
         shown = lines[-40:]
     display.write(f"\nFAILED: {step.name}\n")
     print("\n".join("\n".join(shown).splitlines()[:120]))
-    print("\nRun just this again:")
+    print("\nTo run only this again:")
     for command in again[:5]:
         print(f"    {command}")
     print(f"The whole output: {log.relative_to(ROOT)}", flush=True)
 
 
 def output_of(entry, lines):
-    """What ctest shows of one failed entry: the last sixty lines."""
+    """The last sixty lines of ctest's output for one failed entry."""
     start = next((i for i, line in enumerate(lines) if (m := CTEST.match(line)) and m.group(3) == entry), None)
     if start is None:
         return lines[-60:]
@@ -188,7 +188,7 @@ def run_step(index, step, display):
 
 
 def run(title, steps):
-    """Runs the steps in order up to the first that fails; ends the program with 1 if one does."""
+    """Runs the steps in order. At the first failure the program exits with status 1."""
     display = Display(title, steps)
     for index, step in enumerate(steps):
         before = time.monotonic()
@@ -203,7 +203,7 @@ def run(title, steps):
 
 
 def finish(display, steps):
-    """The last lines of a job that passed."""
+    """Prints the last lines of a job that passed."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     total, slowest = 0, []
     for step in steps:

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Installs what is missing, by Debian package name (Debian 12). Does nothing, quickly, when all is there.
+# Installs missing Debian packages (Debian 12). Returns quickly if nothing is missing.
 #
-#   scripts/setup.sh build   what building and running allm takes
-#   scripts/setup.sh         that, and what its tests and lints take
+#   scripts/setup.sh build   the packages for building and running allm
+#   scripts/setup.sh         these, and the packages for its tests and lints
 #
-# ALLM_SKIP_SETUP=1 skips it, for systems where the dependencies come by another way.
+# ALLM_SKIP_SETUP=1 skips this, for systems that install the dependencies in another way.
 set -eu
 
 build_packages="
@@ -32,7 +32,7 @@ if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
     exit 1
 fi
 
-# dpkg-query answers for all packages at once and fails if it has never heard of one; that is no error here.
+# One dpkg-query for all packages. It fails if a package is unknown, which is not an error here.
 installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' $packages 2>/dev/null || true)
 missing=""
 for package in $packages; do
