@@ -142,10 +142,15 @@ function(allm_add_transcript_test)
   endif()
 endfunction()
 
+# examples/01_x.cpp is the target example_01_x, examples/short/1_x.cpp is example_short_1_x.
 function(allm_add_examples)
-  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/[0-9]*_*.cpp")
+  file(GLOB sources CONFIGURE_DEPENDS
+    "${PROJECT_SOURCE_DIR}/examples/[0-9]*_*.cpp" "${PROJECT_SOURCE_DIR}/examples/short/[0-9]*_*.cpp")
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM name)
+    if(source MATCHES "/examples/short/")
+      string(PREPEND name short_)
+    endif()
     set(target example_${name})
     add_executable(${target} "${source}")
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/examples")

@@ -13,7 +13,8 @@ A comment before a fenced block says which region of which source file the block
     ```
 
 In the source the region is between the lines `// [tools-declare]` and `// [/tools-declare]`. The block must equal the
-region without its common indentation.
+region without its common indentation. A comment without a region, `<!-- snippet: examples/short/1_one_answer.cpp -->`,
+shows the whole file.
 
 Rules:
   1. Every snippet names a file and a region that exist, and its block equals the region.
@@ -29,7 +30,7 @@ import textwrap
 
 SKIPPED = re.compile(r"^(build[^/]*|\.git|third_party)(/|$)")
 SNIPPET = re.compile(
-    r"^<!-- snippet: (?P<file>\S+) (?P<name>\S+) -->\n(?P<open>```[a-z+]*\n)(?P<code>.*?)(?P<close>^```$)",
+    r"^<!-- snippet: (?P<file>\S+)(?: (?P<name>\S+))? -->\n(?P<open>```[a-z+]*\n)(?P<code>.*?)(?P<close>^```$)",
     re.MULTILINE | re.DOTALL)
 ANY_SNIPPET = re.compile(r"^<!-- snippet:.*$", re.MULTILINE)
 ANY_CPP = re.compile(r"^```(cpp|c\+\+)$", re.MULTILINE)
@@ -37,9 +38,13 @@ REGION = re.compile(r"^[ \t]*// \[(?P<name>[a-z0-9-]+)\]\n(?P<code>.*?)^[ \t]*//
                     re.MULTILINE | re.DOTALL)
 
 
+WHOLE = None  # the name of the region that is the whole file
+
+
 def regions(text):
-    """The named regions of a source file, dedented."""
-    return {m["name"]: textwrap.dedent(m["code"]).strip("\n") + "\n" for m in REGION.finditer(text)}
+    """The named regions of a source file, dedented, and the whole file."""
+    named = {m["name"]: textwrap.dedent(m["code"]).strip("\n") + "\n" for m in REGION.finditer(text)}
+    return {WHOLE: text} | named
 
 
 def line_of(text, position):
@@ -75,7 +80,8 @@ def check(root, fix):
             if match["code"] == sources[file][region]:
                 return match[0]
             if not fix:
-                problems.append(f"{where}: differs from [{region}] of {file}; scripts/check_snippets.py --fix repairs it")
+                what = file if region is WHOLE else f"[{region}] of {file}"
+                problems.append(f"{where}: differs from {what}; scripts/check_snippets.py --fix repairs it")
             return match[0].replace(match["open"] + match["code"], match["open"] + sources[file][region], 1)
 
         repaired = SNIPPET.sub(replace, text)
@@ -90,7 +96,7 @@ def check(root, fix):
         if fix and repaired != text:
             path.write_text(repaired, encoding="utf-8")
     for file, used in sorted(shown.items()):
-        for region in sorted(set(sources[file]) - used):
+        for region in sorted(set(sources[file]) - used - {WHOLE}):
             problems.append(f"{file}: no document shows the region [{region}]")
     return problems
 
@@ -118,6 +124,11 @@ def self_test():
         assert "not a snippet of a tested file" in problems(good + "```cpp\nint z;\n```\n")[0]
         assert "no document shows the region [b]" in problems(block("a", "int x;\n  int y;\n"))[0]
         assert problems("```cpp\nint z;\n```\n") == []
+        (root / "whole.cpp").write_text("int main() {\n}\n")
+        whole = "<!-- snippet: whole.cpp -->\n```cpp\nint main() {\n}\n```\n"
+        assert problems(whole) == [], problems(whole)
+        assert "differs from whole.cpp" in problems(whole.replace("main", "niam"))[0]
+        assert problems(whole.replace("main", "niam"), fix=True) == [] and doc.read_text() == whole
 
 
 def main(arguments):
