@@ -1,7 +1,6 @@
 // The smallest program: ask a model, print its answer.
 //
-// The model is scripted (allm::fake), so this runs without a key. Everything else is what a program
-// with a real model does.
+// The model is scripted (allm::fake), so this program needs no key. The rest is the same with a real model.
 #include <iostream>
 #include <string>
 
@@ -22,13 +21,13 @@ int main() {
       .adapter = allm::fake({{allm::fake_text("Paris."), allm::fake_finish(allm::FinishReason::stop)}}),
   });
 
-  // One model call, no tools. What goes wrong before the model speaks is returned, never thrown.
+  // One model call, no tools. A failure before the model's message begins is returned, never thrown.
   const std::string question = "What is the capital of France?";
   const allm::Result<allm::Response> response = allm::generate(engine, {.messages = {allm::user(question)}});
   if (!response) return fail(response.error().message());
 
-  // A response can also be cut off, filtered or broken half-way. `unwrap` gives the text of one that
-  // ended well, and otherwise an error that says how it ended.
+  // A response can also be cut off, filtered or interrupted. `unwrap` returns the text of a response that ended
+  // normally, and otherwise an error that says how the response ended.
   const allm::Result<std::string> answer = allm::unwrap(*response);
   if (!answer) return fail(answer.error().message());
 

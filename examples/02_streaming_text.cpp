@@ -1,7 +1,7 @@
-// Text as it is written.
+// Text, shown while the model writes it.
 //
-// A stream is a range of events. It is lazy: the model is asked when the first event is pulled, and
-// no faster than the loop reads.
+// A stream is a range of events. It is lazy: the model is called when the first event is read, and the stream is never
+// faster than its reader.
 #include <chrono>
 #include <iostream>
 #include <string>
@@ -30,8 +30,8 @@ int main() {
 
   const allm::Thread thread = {allm::user("Say something about the sea.")};
 
-  // The collector folds events into the result that `chat` would have returned, so a program can
-  // show a run and keep what came of it.
+  // The collector folds events into the result that `chat` would have returned, so a program can show a run and keep
+  // its result.
   allm::StreamCollector collector(thread);
   int deltas = 0;
   for (const allm::Event& event : allm::stream(engine, thread)) {

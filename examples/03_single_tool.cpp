@@ -1,8 +1,7 @@
 // A tool: a function that the model may call.
 //
-// The loop sends the declaration, reads the call, checks its arguments against the schema, runs the
-// handler and tells the model what it returned. That is two model calls: one that asks for the tool
-// and one that answers.
+// The loop sends the declaration, reads the call, checks its arguments against the schema, runs the handler and sends
+// the result back to the model. That takes two model calls: the first asks for the tool, the second answers the user.
 #include <iostream>
 #include <string>
 
@@ -16,7 +15,7 @@ int fail(const std::string& why) {
   return 1;
 }
 
-// What the model says, since it is scripted: first a call, then an answer.
+// The scripted model: first a tool call, then an answer.
 allm::FakeScript script() {
   return {
       {allm::fake_tool_call("call_1", "weather", {{"city", "Rome"}}),

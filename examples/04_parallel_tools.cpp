@@ -1,7 +1,7 @@
-// Several calls in one turn run at the same time.
+// Several tool calls of one step run at the same time.
 //
-// To show that, the tool that is called first cannot finish before the second one has: run one after
-// the other, they would wait for ever (or rather until the deadline that every call has).
+// To show that, the first tool waits for the second one: if they ran one after the other, the first would wait until
+// its deadline.
 #include <iostream>
 #include <latch>
 #include <memory>
@@ -29,8 +29,8 @@ allm::FakeScript script() {
 }  // namespace
 
 int main() {
-  // Handlers run on worker threads. What they share they own together, because a handler that
-  // overstays its deadline may outlive the run.
+  // Handlers run on pool threads. They share ownership of the latch, because a handler past its deadline may outlive
+  // the run.
   const auto hotels_found = std::make_shared<std::latch>(1);
 
   const allm::Tool flights = allm::tool({
@@ -53,7 +53,7 @@ int main() {
   });
   const allm::Engine engine({.adapter = allm::fake(script()), .tools = {flights, hotels}});
 
-  // Events come as things happen. Both tools are started before either is over.
+  // Both tools are started before one of them has ended.
   allm::StreamCollector collector;
   int started = 0;
   int started_before_any_was_done = 0;
@@ -71,7 +71,7 @@ int main() {
   if (!result) return fail(result.error().message());
   std::cout << result->text() << '\n';
 
-  // Whatever finished first, the model reads the results in the order of its calls.
+  // The model gets the results in the order of its calls, whichever tool finished first.
   const std::vector<allm::Message>& results = result->steps[0].tool_results;
   if (started_before_any_was_done != 2) return fail("two tools at once");
   if (results[0].tool_call_id != "call_1" || results[1].tool_call_id != "call_2") return fail("results in call order");

@@ -1,7 +1,7 @@
 // A conversation of several turns.
 //
-// A model remembers nothing: each call is sent the whole conversation. A Thread holds it. It is a
-// value; copies share their history, so keeping every version of it costs next to nothing.
+// A model remembers nothing: each request contains the whole conversation. A Thread holds the conversation. It is a
+// value whose copies share their messages, so keeping every version costs very little.
 #include <cstddef>
 #include <iostream>
 #include <string>
@@ -19,7 +19,7 @@ int fail(const std::string& why) {
 }  // namespace
 
 int main() {
-  // `record` keeps the requests that the model received, to look at below.
+  // `record` keeps the requests that the model received; they are checked below.
   const auto model = allm::fake(
       {
           {allm::fake_text("Nice to meet you, Ada."), allm::fake_finish(allm::FinishReason::stop)},
@@ -34,8 +34,8 @@ int main() {
     const allm::Result<allm::ChatResult> result = allm::chat(engine, thread);
     if (!result) return fail(result.error().message());
 
-    // The result's thread is ours with the answer behind it. On an error ours is as it was, so the
-    // turn can simply be tried again.
+    // The thread of the result is `thread` with the answer added. On an error `thread` is unchanged, so that the call
+    // can be repeated.
     thread = result->thread;
     std::cout << "user:      " << line << '\n' << "assistant: " << result->text() << '\n';
   }

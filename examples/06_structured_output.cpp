@@ -1,8 +1,7 @@
 // An answer that a program can read.
 //
-// Many models cannot use tools and keep to a schema in the same call. With `structured_finalize` the
-// loop runs with tools and without the schema first, and then asks once more for the answer in the
-// form that is wanted.
+// Many models cannot use tools and obey a schema in the same call. With `structured_finalize` the loop first runs with
+// tools and without the schema, and then asks once more for the answer in the required format.
 #include <iostream>
 #include <string>
 #include <vector>
@@ -18,7 +17,7 @@ int fail(const std::string& why) {
 }
 
 // [structured-type]
-// Described once: the schema for the model and the parser of its answer come from the same place.
+// One description gives both the schema for the model and the parser of its answer.
 struct Recipe {
   std::string name;
   int minutes = 0;
@@ -60,7 +59,7 @@ int main() {
   std::cout << "the model wrote: " << result->text() << '\n';
 
   // [structured-read]
-  // The text is a model's: it is read like any other input, with errors that say what is wrong.
+  // The text comes from a model, so it is parsed like any other input, with errors that say what is wrong.
   const allm::Result<allm::Json> json = allm::parse_json(result->text());
   if (!json) return fail(json.error().message());
   const allm::Result<Recipe> recipe = allm::arguments_from_json<Recipe>(*json);
@@ -70,6 +69,6 @@ int main() {
             << recipe->ingredients.size() << " ingredients\n";
 
   if (recipe->minutes != 5) return fail("five minutes");
-  // The first pass ended normally: a tool turn and an answer; the third step is the second pass.
+  // The first pass has two steps, a tool call and an answer; the third step is the second pass.
   return result->steps.size() == 3 ? 0 : fail("three steps");
 }

@@ -1,7 +1,7 @@
-// Manual mode: the loop runs no tool. Every call comes to the program, which answers it and goes on.
+// Manual mode: the loop runs no tool. The program answers every call and then continues the run.
 //
-// For programs that want to see each call first: to ask for permission, to run it elsewhere, or to
-// answer it from a cache.
+// For programs that decide on each call themselves: they ask for permission, run the call elsewhere, or answer it from
+// a cache.
 #include <iostream>
 #include <string>
 
@@ -25,7 +25,7 @@ allm::FakeScript script() {
   };
 }
 
-// The program's own way to run a call: here, reading is fine and nothing else is.
+// How this program answers calls: reading is allowed, everything else is not.
 std::string run_by_hand(const allm::ToolCall& call) {
   if (call.name == "read_file") return "Buy milk.";
   return R"({"error": "not permitted"})";
@@ -34,7 +34,7 @@ std::string run_by_hand(const allm::ToolCall& call) {
 }  // namespace
 
 int main() {
-  // No handlers are needed; the declarations tell the model what it may ask for.
+  // No handlers are needed: the model gets the declarations only.
   const allm::Engine engine({
       .adapter = allm::fake(script()),
       .tools = {allm::tool({.name = "read_file", .description = "Reads a file."}),
@@ -45,11 +45,11 @@ int main() {
   allm::Result<allm::ChatResult> result = allm::chat(engine, {allm::user("Read my notes, then delete them.")}, manual);
   int answered = 0;
   while (result && result->halted_reason() == allm::halted::manual_tool_calls) {
-    allm::Thread thread = result->thread;  // it ends with the model's calls
+    allm::Thread thread = result->thread;  // its last message has the model's calls
     for (const allm::ToolCall& call : result->final_response->tool_calls) {
       const std::string content = run_by_hand(call);
       std::cout << call.name << call.arguments << " -> " << content << '\n';
-      // Every call needs its answer before the model is asked again: providers insist on it.
+      // Every call needs an answer before the next model call: providers require that.
       thread.messages.push_back(allm::tool_result(call.id, content));
       ++answered;
     }

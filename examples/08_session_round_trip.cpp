@@ -1,6 +1,6 @@
-// A session is a conversation as plain data: save it, load it elsewhere, go on.
+// A session is a conversation as plain data: it can be saved, loaded elsewhere and continued.
 //
-// It holds no engine, no connection and no handler, so nothing is lost when it is written as JSON.
+// It has no engine, no connection and no handler, so that JSON can represent all of it.
 #include <iostream>
 #include <string>
 #include <utility>

@@ -1,7 +1,7 @@
 // A tool that asks the user.
 //
-// `ask_user` ends the run with a question. The session then waits, for a second or a week, saved or
-// not, until somebody replies; the reply goes to the model and the run goes on.
+// `ask_user` ends the run with a question. The session can be saved until the user replies, in a second or in a week;
+// the reply is sent to the model, which continues.
 #include <iostream>
 #include <string>
 
@@ -34,7 +34,7 @@ int main() {
                  {"required", allm::Json::array({"question"})}},
       .handler =
           [](const allm::Json& arguments) {
-            // The options are for the program that shows the question; allm only carries them.
+            // The options are for the program that shows the question; allm only passes them on.
             return allm::ask_user(arguments["question"].get<std::string>(),
                                   {{"choices", allm::Json::array({"window", "aisle"})}});
           },
@@ -50,7 +50,7 @@ int main() {
     std::cout << "           [" << choice.get<std::string>() << "]\n";
   }
 
-  // The same operation as for any other message: the session knows that a question is pending.
+  // The same operation as for any other message: the session's status says that a question is pending.
   std::cout << "user:      window\n";
   const allm::Result<allm::SessionTurn> booked = allm::session_reply(engine, asked->session, "window");
   if (!booked) return fail(booked.error().message());

@@ -1,7 +1,7 @@
-// One tool by hand, the others by the loop.
+// The program runs one tool, the loop runs the others.
 //
-// A tool marked `manual` is never run by the loop. When the model calls it beside others, the others
-// run as usual, and the run ends with the manual calls left to the program.
+// The loop never runs a tool that is marked `manual`. If the model calls it together with other tools, the others run
+// as usual, and the run ends with the manual calls pending.
 #include <iostream>
 #include <string>
 
@@ -31,7 +31,7 @@ int main() {
       .description = "The balance of the account.",
       .handler = [](const allm::Json&) { return allm::ok({{"balance", 100}}); },
   });
-  // Money moves only when the program says so. It needs no handler.
+  // Only the program sends money, so this tool has no handler.
   const allm::Tool transfer = allm::tool({.name = "transfer", .description = "Sends money.", .manual = true});
   const allm::Engine engine({.adapter = allm::fake(script()), .tools = {balance, transfer}});
 

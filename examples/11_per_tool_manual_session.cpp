@@ -1,7 +1,7 @@
-// Manual calls that wait for somebody else: an approval that may take days.
+// Manual calls that wait for a person: an approval may take days.
 //
-// A session keeps its pending calls, takes their answers in any order and refuses answers to calls
-// that it does not wait for. Between the two it can be saved like any other session.
+// A session keeps its pending calls, accepts their answers in any order and refuses answers to calls that are not
+// pending. A session with pending calls can be saved like any other.
 #include <iostream>
 #include <string>
 
@@ -36,7 +36,7 @@ int main() {
   if (!asked) return fail(asked.error().message());
   if (asked->session.status != allm::SessionStatus::awaiting_tools) return fail("a session that waits for its calls");
 
-  // What a program would store, and load when the board has met.
+  // A program would store this, and load it when the board has met.
   const allm::Result<std::string> saved = allm::to_json(asked->session);
   if (!saved) return fail(saved.error().message());
   allm::Result<allm::Session> session = allm::from_json<allm::Session>(*saved);
@@ -45,7 +45,7 @@ int main() {
     std::cout << "pending: " << call.id << ' ' << call.name << call.arguments << '\n';
   }
 
-  // An answer that nobody asked for changes nothing.
+  // An answer to a call that is not pending changes nothing.
   const auto refused = allm::submit_tool_result(*session, "call_9", "yes");
   if (refused) return fail("an unknown call is refused");
   std::cout << "refused: " << refused.error().message() << '\n';

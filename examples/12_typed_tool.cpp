@@ -1,7 +1,7 @@
 // A tool whose arguments are a struct.
 //
-// The struct is described once. Its JSON Schema, the parser and the messages that tell a model what
-// was wrong with its arguments all come from that description.
+// One description of the struct gives its JSON Schema, its parser, and the messages that tell a model what is wrong
+// with its arguments.
 #include <iostream>
 #include <optional>
 #include <string>
@@ -34,7 +34,7 @@ struct Forecast {
   }
 };
 
-// The model gets it wrong first. It is told why, and mends its call.
+// The first call has wrong arguments. The model gets the reason and corrects its call.
 allm::FakeScript script() {
   return {
       {allm::fake_tool_call("call_1", "forecast", {{"city", "Oslo"}, {"days", 30}}),

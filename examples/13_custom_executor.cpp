@@ -1,9 +1,9 @@
-// Your own way of executing tools.
+// A custom executor.
 //
-// An executor sits between the loop and the handlers: for permissions, caches, audits, or to run
-// handlers on another machine. The loop has checked the arguments before it is called and keeps the
-// deadline whatever it does. This one decorates the default executor, which has the handlers by the names of
-// their tools: the tools themselves are pure data. At the end, a test calls the executor without a model.
+// An executor is called between the loop and the handlers: for permissions, caches, audits, or to run handlers on
+// another machine. The loop checks the arguments before and enforces the deadline. This executor decorates the default
+// executor, which finds handlers by the names of their tools: the tools themselves are pure data. At the end, a test
+// calls the executor without a model.
 #include <iostream>
 #include <memory>
 #include <mutex>
@@ -24,8 +24,8 @@ int fail(const std::string& why) {
   return 1;
 }
 
-// Runs what is harmless, refuses the rest, and writes down what came out of each call. Handlers that throw need no
-// special case: the default executor answers for them, so that every call has an outcome.
+// Refuses dangerous calls, runs all others, and logs the outcome of each call. Handlers that throw need no special
+// case: the default executor turns exceptions into outcomes.
 class AuditingExecutor : public allm::ToolExecutor {
  public:
   explicit AuditingExecutor(allm::Handlers handlers) : handlers_(std::move(handlers)) {}
@@ -37,7 +37,7 @@ class AuditingExecutor : public allm::ToolExecutor {
       done(allm::failure("this user may not call " + tool.name));
       return;
     }
-    // Owns what it uses: a handler that is past its deadline answers after the run, and perhaps after this executor.
+    // Owns what it uses: a handler past its deadline may answer after the run, and after this executor was destroyed.
     const auto audited = [log = log_, name = tool.name, done](allm::ToolOutcome outcome) {
       log->add((std::holds_alternative<allm::ToolFailure>(outcome) ? "failed " : "ran ") + name);
       return done(std::move(outcome));
@@ -48,7 +48,7 @@ class AuditingExecutor : public allm::ToolExecutor {
   std::vector<std::string> audit() const { return log_->lines(); }
 
  private:
-  // Calls come from worker threads, several at once.
+  // Written from pool threads, several at once.
   class Log {
    public:
     void add(std::string line) {
@@ -84,7 +84,7 @@ allm::FakeScript script() {
   };
 }
 
-// What a unit test does: one call, with a context of its own, no model and no run.
+// A unit test of the executor: one call with a test context, without a model or a run.
 bool failure_is_audited(const allm::Tool& wipe) {
   AuditingExecutor executor(handlers());
   const auto context = allm::ToolContext::for_testing({.tool = wipe.name, .context = {{"admin", true}}});
@@ -113,7 +113,7 @@ int main() {
   if (executor->audit() != std::vector<std::string>{"refused wipe_disk", "ran disk_usage"}) return fail("the audit");
   if (!failure_is_audited(wipe)) return fail("the audit of a call that failed");
 
-  // What the headers promise about executors can be checked: put this into a test of your own.
+  // Checks the rules that the headers state for executors. Put this into a test of your own.
   // [conformance-executor]
   const allm::ConformanceReport report = allm::check_executor(std::make_shared<AuditingExecutor>(handlers()));
   if (!report.passed()) return fail(report.summary());

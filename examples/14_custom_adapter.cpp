@@ -1,7 +1,7 @@
-// Your own model.
+// A custom model.
 //
-// An adapter opens model calls; each call is a source of events that the engine polls. Anything that
-// can be put that way is a model: a server in the house, a library, or, as here, a few rules.
+// An adapter opens model calls; each call is a source of events that the engine polls. Any such source can be a model:
+// a server of your own, a library or, as here, a few rules.
 #include <cstddef>
 #include <iostream>
 #include <memory>
@@ -20,9 +20,9 @@ int fail(const std::string& why) {
   return 1;
 }
 
-// One answer, a word at a time. The order of events is the protocol: MessageStarted, what the model
-// says, MessageCompleted, the end. A model that has to wait keeps the waker, returns Poll::pending()
-// and calls the waker when there is more; it never blocks.
+// One answer, a word at a time. The events must come in this order: MessageStarted, the model's text, MessageCompleted,
+// the end. A model that has to wait keeps the waker, returns Poll::pending() and calls the waker when there is more; it
+// never blocks.
 class Answer : public allm::EventSource {
  public:
   explicit Answer(std::vector<std::string> words) : words_(std::move(words)) {}
@@ -50,14 +50,14 @@ class Answer : public allm::EventSource {
   bool completed_ = false;
 };
 
-// Shared by all engines that use it, and called from any thread; this one has no state to protect.
+// Engines share an adapter and call it from any thread; this one has no state to protect.
 class Listener : public allm::Adapter {
  public:
   std::string_view provider() const override { return "listener"; }
 
   allm::Result<std::unique_ptr<allm::EventSource>> open(const allm::AdapterCall& call) override {
     const std::string said = call.request.messages.back().text();
-    // An error returned here is the call's failure; the engine retries those that may pass.
+    // An error that is returned here fails the call; the engine retries temporary errors.
     if (said.empty()) {
       return std::unexpected(
           allm::Error(allm::AdapterError{.reason = allm::AdapterError::Reason::invalid_request, .provider = "listener"},
@@ -79,7 +79,7 @@ int main() {
   for (const char* line : {"Good evening.", "I feel tired"}) {
     std::cout << "user:      " << line << "\nassistant: ";
     thread.messages.push_back(allm::user(line));
-    // Loop, tools, sessions and retries work with it as with any other model.
+    // The loop, tools, sessions and retries work as with any other model.
     for (const allm::Event& event : allm::stream(engine, thread)) {
       if (const auto* text = event.get_if<allm::TextDelta>()) std::cout << text->delta;
       if (const auto* done = event.get_if<allm::ChatCompleted>()) thread = done->result->thread;
@@ -93,7 +93,7 @@ int main() {
   std::cout << "refused:   " << silence.error().message() << '\n';
   if (!silence.error().is<allm::AdapterError>(allm::AdapterError::Reason::invalid_request)) return fail("the reason");
 
-  // What the headers promise about adapters can be checked: put this into a test of your own.
+  // Checks the rules that the headers state for adapters. Put this into a test of your own.
   // [conformance-adapter]
   const allm::ConformanceReport report = allm::check_adapter(
       [] { return std::make_shared<Listener>(); }, {.request = {.messages = {allm::user("I feel curious")}},

@@ -1,8 +1,8 @@
-// Several runs on your own event loop, one thread, nothing blocking.
+// Several runs on the program's own event loop, in one thread that never blocks in a run.
 //
-// A stream is polled with a waker. Pending means: the waker will be called, from whatever thread,
-// when polling again is worth it. Here it writes to an eventfd that epoll watches. The tool answers
-// late, from the same loop: while it waits it holds no thread.
+// A stream is polled with a waker. If the result is pending, the waker will be called, from any thread, when the stream
+// should be polled again. Here the waker writes to an eventfd that epoll watches. The tool answers later, from the same
+// loop: while it waits, it occupies no thread.
 #include <chrono>
 #include <cstddef>
 #include <iostream>
@@ -26,7 +26,7 @@ int fail(const std::string& why) {
   return 1;
 }
 
-// Closes its descriptor. Shared with wakers, which may be called after their stream is gone.
+// Closes its descriptor. Shared with wakers, which may be called after their stream was destroyed.
 struct Descriptor {
   explicit Descriptor(int opened) : fd(opened) {}
   Descriptor(const Descriptor&) = delete;
@@ -35,8 +35,8 @@ struct Descriptor {
   const int fd;
 };
 
-// A sensor that takes a moment. Handlers queue up from worker threads; the loop answers them all
-// when the timer has fired.
+// A slow sensor. Handlers add their completions from pool threads; the loop answers all of them when the timer has
+// fired.
 class Sensor {
  public:
   void ask(allm::ToolCompletion done) {
@@ -61,18 +61,18 @@ class Sensor {
 };
 
 // [conversation]
-// A run, and the bell that is rung when it can go on.
+// A run, and an eventfd that the waker writes to.
 class Conversation {
  public:
   Conversation(const allm::Engine& engine, const std::string& text)
-      : bell_(std::make_shared<Descriptor>(eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC))),  // 1: rung, to begin with
-        waker_([bell = bell_] { eventfd_write(bell->fd, 1); }),
+      : wakeup_(std::make_shared<Descriptor>(eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC))),  // 1: the first poll
+        waker_([wakeup = wakeup_] { eventfd_write(wakeup->fd, 1); }),
         stream_(allm::stream(engine, {allm::user(text)})) {}
 
-  // Takes what is there. False at the end.
+  // Reads the events that are ready. False at the end.
   bool advance() {
-    eventfd_t rung = 0;
-    eventfd_read(bell_->fd, &rung);
+    eventfd_t count = 0;
+    eventfd_read(wakeup_->fd, &count);
     while (true) {
       const allm::Poll polled = stream_.poll(waker_);
       if (polled.is_end()) return false;
@@ -80,14 +80,14 @@ class Conversation {
       collector_.apply(polled.event());
     }
   }
-  int fd() const { return bell_->fd; }
+  int fd() const { return wakeup_->fd; }
   std::string text() const {
     const auto result = collector_.chat_result();
     return result ? result->text() : result.error().message();
   }
 
  private:
-  std::shared_ptr<Descriptor> bell_;
+  std::shared_ptr<Descriptor> wakeup_;
   allm::Waker waker_;
   allm::EventStream stream_;
   allm::StreamCollector collector_;

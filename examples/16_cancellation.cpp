@@ -1,7 +1,7 @@
 // Dropping a stream cancels the run.
 //
-// The user changes their mind while a tool is at work. The stream is dropped, which waits for
-// nobody; the handler is told through its stop token; and the session keeps what was said.
+// The user cancels while a tool runs. The stream is dropped, which does not block; the stop token asks the handler to
+// stop; and the session keeps the user's message.
 #include <condition_variable>
 #include <future>
 #include <iostream>
@@ -20,7 +20,7 @@ int fail(const std::string& why) {
   return 1;
 }
 
-// What the handler tells the program. It is owned by both, since the handler may outlive the run.
+// Shared by the handler and the program, because the handler may outlive the run.
 struct Search {
   std::latch started{1};
   std::promise<void> stopped;
@@ -38,7 +38,7 @@ allm::Tool search_tool(const std::shared_ptr<Search>& search) {
             std::unique_lock lock(mutex);
             changed.wait(lock, context.stop_token(), [] { return false; });  // wakes when asked to stop
             search->stopped.set_value();
-            return allm::failure("stopped");  // nobody hears it: the run is gone
+            return allm::failure("stopped");  // ignored: the run was dropped
           },
   });
 }
@@ -69,14 +69,14 @@ int main() {
   stopped.wait();
   std::cout << "the handler was asked to stop, and did\n";
 
-  // The broken step is not part of the conversation. The user's message is, and every step that was
-  // finished; nothing is pending.
+  // The cancelled step is not part of the conversation. The user's message and every finished step are; no call is
+  // pending.
   const allm::Session session = stream.session();
   std::cout << "the session is " << allm::to_string(session.status) << " and has " << session.thread.messages.size()
             << " message\n";
   if (session.status != allm::SessionStatus::idle || session.thread.messages.size() != 1) return fail("what was said");
 
-  // It goes on from there, this time with an instruction of its own.
+  // The conversation continues from there.
   const auto answer = allm::session_reply(engine, session, "Never mind the search.");
   if (!answer) return fail(answer.error().message());
   std::cout << "assistant: " << answer->result.text() << '\n';

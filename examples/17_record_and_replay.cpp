@@ -1,7 +1,7 @@
-// Record a model once, and test with what it said from then on.
+// Record a model once, then test with the recording.
 //
-// Recorded is a scripted model here, so that the example runs without a key; allm::openai() and the
-// others are recorded in the same way. The replay needs no network and no key, and costs nothing.
+// This example records a scripted model, so that it runs without a key; allm::openai() and the other adapters are
+// recorded in the same way. The replay needs no network and no key, and costs nothing.
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -29,7 +29,7 @@ std::shared_ptr<allm::Adapter> model() {
   });
 }
 
-// The agent that is tested: it does not know where its model's words come from.
+// The agent under test. It is the same for the model and for the recording.
 allm::Result<std::string> ask(const std::shared_ptr<allm::Adapter>& adapter, const char* question) {
   const allm::Tool weather = allm::tool({
       .name = "weather",
@@ -48,14 +48,14 @@ int main() {
   const std::string name = "allm_example_17_" + std::to_string(::getpid()) + ".jsonl";
   const std::string path = (std::filesystem::temp_directory_path() / name).string();
 
-  // Once: the model itself. What looks like a key does not reach the file.
+  // Once: the model itself. Text that looks like a key is redacted in the file.
   const auto recorder = allm::record(model(), path);
   if (!recorder) return fail(recorder.error().message());
   const auto live = ask(*recorder, "How is the weather in Rome? My key is sk-proj-1234567890.");
   if (!live) return fail(live.error().message());
   std::cout << "recorded: " << *live << '\n';
 
-  // From then on: its recording. Deltas, tool calls and errors come as they did.
+  // From then on: the recording, with the same deltas, tool calls and errors.
   const auto player = allm::replay(path);
   if (!player) return fail(player.error().message());
   const auto again = ask(*player, "How is the weather in Rome? My key is sk-proj-1234567890.");
@@ -63,9 +63,9 @@ int main() {
   std::cout << "replayed: " << *again << '\n';
   if (*again != *live) return fail("the same answer");
 
-  // An agent that asks something else than it did is told where its request differs.
+  // If the agent sends a different request, the error says where the request differs.
   const auto stranger = allm::replay(path);
-  std::remove(path.c_str());  // it has been read
+  std::remove(path.c_str());  // replay() has read it
   if (!stranger) return fail(stranger.error().message());
   const auto other = ask(*stranger, "How is the weather in Oslo?");
   if (other) return fail("nobody asked that when it was recorded");

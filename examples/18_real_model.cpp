@@ -4,7 +4,7 @@
 //   OPENAI_API_KEY=… example_18_real_model openai:gpt-4.1-mini
 //   example_18_real_model ollama:qwen3:8b
 //
-// Without a model's name it shows what happens without a key, and sends nothing.
+// Without an argument it shows the error for a missing key, and sends nothing.
 #include <iostream>
 #include <string>
 

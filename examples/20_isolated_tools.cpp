@@ -1,8 +1,8 @@
-// Tools that may crash, hang or leak: in a process of their own.
+// Tools that may crash, hang or leak run in processes of their own.
 //
-// `divide` runs in a worker: this executable again, started when it is needed and kept warm. Dividing by zero kills
-// that process and nothing else; the model is told, and the next call gets a fresh one. `shout` is a program of the
-// system, run without a shell.
+// `divide` runs in a worker: a process of this executable, started when it is needed and kept for further calls.
+// Dividing by zero ends that process only; the model gets the error, and the next call gets a new worker. `shout` is a
+// program of the system, run without a shell.
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -23,7 +23,7 @@ int fail(const std::string& why) {
 allm::ToolOutcome divide(const allm::Json& arguments) {
   const int a = arguments.at("a").get<int>();
   const int b = arguments.at("b").get<int>();
-  if (b == 0) std::abort();  // a defect that nobody has found yet
+  if (b == 0) std::abort();  // a bug
   return allm::ok(a / b);
 }
 

@@ -1,7 +1,7 @@
 // A chat server with 1,000 chats at once on one thread, with Boost.Asio.
 //
-// A client sends a line and gets the answer as it is written. async_next reads a chat's stream: while the model is
-// silent the chat holds no thread. The program starts the server and its clients itself.
+// A client sends a line and gets the answer while the model writes it. async_next reads the stream of a chat: while the
+// model is silent, the chat occupies no thread. The program starts the server and its clients itself.
 #include <chrono>
 #include <cstddef>
 #include <iostream>
@@ -73,7 +73,7 @@ void accept(tcp::acceptor& acceptor, const allm::Engine& engine, std::size_t lef
   });
 }
 
-// Asks one question and counts right answers.
+// Asks one question and counts correct answers.
 class Client : public std::enable_shared_from_this<Client> {
  public:
   Client(net::io_context& loop, std::size_t& answered) : socket_(loop), answered_(answered) {}
@@ -101,7 +101,7 @@ class Client : public std::enable_shared_from_this<Client> {
   std::size_t& answered_;
 };
 
-// Each chat takes two descriptors: the server's end and the client's.
+// Each chat needs two descriptors: the server's end and the client's.
 bool raise_descriptor_limit() {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);

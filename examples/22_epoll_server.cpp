@@ -1,7 +1,7 @@
 // A chat server with 1,000 chats at once on one thread, with plain epoll.
 //
-// A client sends a line and gets the answer as it is written. A WakeQueue tells the loop which chats can go on: while
-// the model is silent a chat holds no thread. The program starts the server and its clients itself.
+// A client sends a line and gets the answer while the model writes it. A WakeQueue tells the loop which chats to poll:
+// while the model is silent, a chat occupies no thread. The program starts the server and its clients itself.
 #include <arpa/inet.h>
 #include <array>
 #include <cerrno>
@@ -41,7 +41,7 @@ class Descriptor {
   int fd_;
 };
 
-// What is there now; whether the other side has closed the connection.
+// Appends the bytes that can be read now. Returns whether the other side has closed the connection.
 bool read_all(int fd, std::string& text) {
   std::array<char, 256> buffer{};
   while (true) {
@@ -64,7 +64,7 @@ class Chat {
     stream_.emplace(allm::stream(engine_, {allm::user(line_)}));
     waker_.wake();
   }
-  // Writes what the model has said. False at the end of the answer.
+  // Writes the text that the model has sent. False at the end of the answer.
   bool advance() {
     while (stream_) {
       const allm::Poll event = stream_->poll(waker_);
@@ -72,7 +72,7 @@ class Chat {
       if (event.is_end()) return false;
       if (const auto* text = event.event().get_if<allm::TextDelta>()) send_text(text->delta);
     }
-    return true;  // the key was that of an earlier chat on this descriptor
+    return true;  // the key is from an earlier chat with this descriptor
   }
 
  private:
@@ -110,7 +110,7 @@ class Server {
     epoll_event event = {.events = EPOLLIN, .data = {.fd = fd}};
     epoll_ctl(loop_.get(), EPOLL_CTL_ADD, fd, &event);
   }
-  // Waits for one round of events. Descriptors that are not the server's are given back.
+  // Waits for events and handles those of the server. Returns the other descriptors that are ready.
   std::vector<int> run_once() {
     std::vector<int> others;
     std::array<epoll_event, 64> events{};
@@ -151,7 +151,7 @@ class Server {
   std::unordered_map<int, Chat> chats_;
 };
 
-// Each chat takes two descriptors: the server's end and the client's.
+// Each chat needs two descriptors: the server's end and the client's.
 bool raise_descriptor_limit() {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
@@ -166,7 +166,7 @@ allm::Engine make_engine() {
   return allm::Engine({.adapter = allm::fake(allm::FakeScript(kChats, script))});
 }
 
-// A connection that has asked its question.
+// Connects a client and sends its question.
 int connect_client(const sockaddr_in& server) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (connect(fd, reinterpret_cast<const sockaddr*>(&server), sizeof server) != 0 || write(fd, "hello\n", 6) != 6) {

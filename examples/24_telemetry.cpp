@@ -1,4 +1,4 @@
-// What a run did, as a tree of spans: for a person, for a log, and for OpenTelemetry.
+// The spans of a run: as a tree for people, as log lines, and for OpenTelemetry.
 //
 // The run is part of a trace that began elsewhere: in a real program, the `traceparent` comes with an incoming request.
 #include <chrono>
@@ -28,7 +28,7 @@ allm::FakeScript script() {
 }
 
 // [telemetry-exporter]
-// A finished span, with what OpenTelemetry's exporters need.
+// A finished span, with the fields that OpenTelemetry's exporters need.
 struct FinishedSpan {
   std::string trace_id;  // 32 hexadecimal digits
   std::string span_id;   // 16
@@ -39,7 +39,7 @@ struct FinishedSpan {
   bool failed = false;
 };
 
-// Collects finished spans. A real one gives them to an exporter, in batches and on a thread of its own.
+// Collects finished spans. A real sink passes them to an exporter, in batches and on a thread of its own.
 class Exporter : public allm::Telemetry {
  public:
   void on_event(const allm::TelemetryEvent& event) override {
@@ -76,7 +76,7 @@ class Exporter : public allm::Telemetry {
 // [/telemetry-exporter]
 
 // [telemetry-both]
-// Gives every event to several sinks.
+// Passes every event to several sinks.
 class Tee : public allm::Telemetry {
  public:
   explicit Tee(std::vector<std::shared_ptr<allm::Telemetry>> sinks) : sinks_(std::move(sinks)) {}

@@ -1,7 +1,7 @@
-// A long prompt that is sent with every request is read from the provider's cache from the second request on.
+// A long prompt that is part of every request: from the second request on, the provider reads it from its cache.
 //
-// allm keeps the beginning of the requests of a conversation the same, byte for byte; `prompt_cache` asks the provider
-// to use that. The scripted model stands in for a provider here and reports what one would report.
+// The requests of a conversation begin with the same bytes; `prompt_cache` asks the provider to cache them. The
+// scripted model reports the usage that a provider would report.
 #include <cmath>
 #include <cstddef>
 #include <iostream>
@@ -68,7 +68,7 @@ int main() {
   if (!second) return fail(second.error().message());
   print_costs(second->result.usage);
 
-  // What was sent first is the beginning of what was sent second.
+  // The second request begins with the messages of the first.
   const std::vector<allm::AdapterCall> sent = adapter->requests();
   for (std::size_t i = 0; i < sent[0].request.messages.size(); ++i) {
     if (sent[1].request.messages[i] != sent[0].request.messages[i]) return fail("the beginning stays the same");

@@ -1,6 +1,6 @@
-// A conversation that outgrows the model: prepare_step gives the model a shorter view, and the thread keeps everything.
+// A conversation that is too long for the model: prepare_step sends a shorter one, and the thread keeps everything.
 //
-// First the last messages are kept, then older messages are summarised by a cheaper model.
+// The first run sends only the last messages. The second run replaces older messages by a summary of a cheaper model.
 #include <iostream>
 #include <memory>
 #include <string>
@@ -56,7 +56,7 @@ int main() {
   show("compact sends:", model->requests().at(1).request.messages);
   if (model->requests().at(1).request.messages.size() != 5) return fail("a summary in place of older messages");
 
-  // The summary is remembered: the next turn does not ask for it again.
+  // The hook keeps the summary: the next run does not ask for it again.
   result = allm::chat(engine, thread, options);
   if (!result) return fail(result.error().message());
   return cheap->calls() == 1 ? 0 : fail("one summary");

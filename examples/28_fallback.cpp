@@ -1,6 +1,6 @@
 // Another model when one is unavailable, in the middle of a run.
 //
-// The first model asks for a tool and is then overloaded; the second one reads the result and answers.
+// The first model asks for a tool and is then unavailable; the second model gets the result and answers.
 #include <iostream>
 #include <memory>
 #include <string>

@@ -1,6 +1,6 @@
 // Documents and images: a PDF in a question, and a tool that answers with a picture.
 //
-// The model is scripted, so that the example runs without a key. docs/vision.md says what each provider takes.
+// The model is scripted, so that the example runs without a key. docs/vision.md lists what each provider accepts.
 #include <iostream>
 #include <string>
 #include <vector>
