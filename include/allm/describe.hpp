@@ -1,5 +1,5 @@
-// Described types: a struct that says once what its fields are called gets a JSON Schema, a parser
-// with errors that a model can act on, and a writer.
+// Described types: one description of a struct's fields gives its JSON Schema, a parser whose errors a model can act
+// on, and a writer.
 //
 //   enum class Unit { celsius, fahrenheit };
 //   inline allm::EnumValues<Unit> describe(allm::TypeTag<Unit>) {
@@ -17,13 +17,13 @@
 //     }
 //   };
 //
-// A struct has a static member function `describe`, or a free one beside it, as the enumeration
-// above, for types that cannot be changed. Types of fields: bool, integers, float, double,
-// std::string, described enumerations and structs, Json (any value), and std::optional, std::vector
-// and std::map<std::string, T> of these, nested at will; a struct may contain itself in a vector.
+// The description of a struct is a static member function `describe` or, for types that cannot be changed, a free
+// function in the namespace of the type, as for the enumeration above. Types of fields: bool, integers, float, double,
+// std::string, described enumerations and structs, Json (any value), and std::optional, std::vector and
+// std::map<std::string, T> of these, nested to any depth; a struct may contain itself in a vector.
 //
-// An optional field may be left out or null. A field with a default may be left out. All others are
-// required, and members that no field names are refused.
+// An optional field may be left out or null. A field with a default may be left out. All others are required, and
+// members without a field are errors.
 //
 // Descriptions are evaluated once per type and kept. Everything here is safe to call from any thread.
 #pragma once
@@ -47,7 +47,7 @@ namespace allm {
 template <class T>
 struct TypeTag {};
 
-// The values of an enumeration and their names, with a description where the name does not say it.
+// The values of an enumeration and their names, with a description where the name is not enough.
 template <class E>
 class EnumValues {
  public:
@@ -61,14 +61,14 @@ class EnumValues {
       entries_.push_back({static_cast<std::int64_t>(value.value), value.name, value.description});
     }
   }
-  const std::vector<detail::EnumEntry>& entries() const { return entries_; }
 
  private:
+  friend class detail::DescriptionAccess;
   std::vector<detail::EnumEntry> entries_;
 };
 
-// One field of a struct: made by field(), refined by the functions below, each of which exists for
-// the types that it suits (and for optionals of them).
+// One field of a struct. field() makes it; the functions below add rules. Each of them exists only for the types that
+// it applies to, and for optionals of those types.
 template <class Owner, class T>
 class Field {
  public:
@@ -125,13 +125,13 @@ class Field {
     return rule("maxItems", count);
   }
 
-  // What the field is when it is left out.
+  // The value of the field if it is left out.
   Field& default_value(T value) {
     info_.has_default = true;
     default_ = std::move(value);
     return *this;
   }
-  // The default is what the struct's own initialiser gives the member.
+  // The default is the value that the struct's own initialiser gives the member.
   Field& defaulted() {
     info_.has_default = true;
     default_.reset();
@@ -177,9 +177,9 @@ class Fields {
   Fields(std::initializer_list<Any> fields) {
     for (const Any& field : fields) fields_.push_back(field.info_);
   }
-  const std::vector<detail::FieldInfo>& fields() const { return fields_; }
 
  private:
+  friend class detail::DescriptionAccess;
   template <class T>
   class Access final : public detail::FieldAccess {
    public:
@@ -248,9 +248,9 @@ Result<T> arguments_from_json(const Json& json) {
   return value;
 }
 
-// The JSON of a value of any type that a field may have: arguments_from_json<T>(json_of(x)) equals
-// x if x keeps its own rules and all its numbers are finite. Optionals without a value are left out,
-// an enumeration's value without a name is its number.
+// The JSON of a value of any type that a field may have: arguments_from_json<T>(json_of(x)) equals x if x obeys its own
+// rules and all its numbers are finite. Optionals without a value are left out; an enumeration value without a name is
+// written as its number.
 template <class T>
 Json json_of(const T& value) {
   return detail::Codec<T>::write(value);
@@ -258,15 +258,31 @@ Json json_of(const T& value) {
 
 namespace detail {
 
-// What a type's description says, made at its first use and kept for ever: a handler that overstays may still need it
-// while the process ends.
+// Reads the private parts of descriptions, so that programs do not depend on the types in them.
+class DescriptionAccess {
+  template <class Struct>
+  static const std::vector<FieldInfo>& fields(const Fields<Struct>& description) {
+    return description.fields_;
+  }
+  template <class E>
+  static const std::vector<EnumEntry>& entries(const EnumValues<E>& description) {
+    return description.entries_;
+  }
+  template <class T>
+  friend const StructInfo& struct_info();
+  template <class T>
+  friend const std::vector<EnumEntry>& enum_entries();
+};
+
+// The description of a type, made at its first use and never freed: a handler past its deadline may still use it while
+// the process exits.
 template <class T>
 const StructInfo& struct_info() {
   static const StructInfo* const kInfo = [] {
     if constexpr (MemberDescribed<T>) {
-      return std::make_unique<const StructInfo>(T::describe().fields()).release();
+      return std::make_unique<const StructInfo>(DescriptionAccess::fields(T::describe())).release();
     } else {
-      return std::make_unique<const StructInfo>(describe(TypeTag<T>()).fields()).release();
+      return std::make_unique<const StructInfo>(DescriptionAccess::fields(describe(TypeTag<T>()))).release();
     }
   }();
   return *kInfo;
@@ -274,7 +290,7 @@ const StructInfo& struct_info() {
 template <class T>
 const std::vector<EnumEntry>& enum_entries() {
   static const EnumValues<T>* const kValues = std::make_unique<const EnumValues<T>>(describe(TypeTag<T>())).release();
-  return kValues->entries();
+  return DescriptionAccess::entries(*kValues);
 }
 
 template <class T>

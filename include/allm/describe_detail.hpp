@@ -1,7 +1,7 @@
-// The machinery behind allm/describe.hpp. Its names may change; use those of describe.hpp.
+// The implementation of allm/describe.hpp. Not for direct use: its names may change.
 //
-// A Codec says how one C++ type looks in JSON: its schema, how it is read and how it is written. The templates are
-// thin; whatever does not depend on a type is in src/schema/describe.cpp.
+// A Codec has the JSON form of one C++ type: its schema, its reader and its writer. Everything that does not depend on
+// a type is in src/schema/describe.cpp.
 #pragma once
 
 #include <concepts>
@@ -29,9 +29,10 @@ struct EnumEntry {
 };
 
 class ArgumentReader;
+class DescriptionAccess;
 class SchemaWriter;
 
-// One field, without its types. `owner` points to the struct.
+// Access to one field, without the types of the field and the struct. `owner` points to the struct.
 class FieldAccess {
  public:
   virtual ~FieldAccess() = default;
@@ -105,7 +106,7 @@ class ArgumentReader {
   const Json::array_t* read_array(const Json& json);
   const Json::object_t* read_object(const Json& json);
 
-  // Where the next values are. `name` must stay valid until pop().
+  // Add a step to the path of the next values. `name` must stay valid until pop().
   void push(const std::string& name);
   void push(std::size_t index);
   void pop();
@@ -126,7 +127,7 @@ class ArgumentReader {
   std::vector<Step> path_;
   std::size_t error_count_ = 0;
   std::vector<FieldError> errors_;
-  Json details_ = null_json();  // the same for `metadata.errors`: an array, null while there are none
+  Json details_ = null_json();  // the errors for `metadata.errors`: an array, or null if there are none
   std::string message_;
 };
 
@@ -138,7 +139,7 @@ Json enum_schema(const std::vector<EnumEntry>& entries);
 Json nullable_schema(Json schema);
 Json enum_name(std::int64_t value, const std::vector<EnumEntry>& entries);
 
-// How a type looks in JSON: schema, read and write.
+// The JSON form of a type: schema, read and write.
 template <class T>
 struct Codec;
 template <class T>
