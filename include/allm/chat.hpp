@@ -6,10 +6,10 @@
 // options run on the consumer's thread: the thread that calls the folded form or reads the stream. A stream shows a
 // failure as an ErrorEvent, and its finish() returns it.
 //
-// A run starts from a thread or from a request (messages and settings in one value). Each setting is taken from the call
-// options, else from the request, else from the engine, else it has its default. Tools of all three are merged by name: a
-// tool of the call options replaces one of the request, which replaces one of the engine. The settings of a request hold
-// for all steps of the run; its metadata is sent with each of them.
+// A run starts from a thread or from a request (messages and settings in one value). Each setting comes from the call
+// options, then from the request, then from the engine, then from its default. Tools of all three are merged by name: a
+// tool of the call options replaces one of the request, which replaces one of the engine. The settings and the metadata
+// of a request apply to all steps of the run.
 #pragma once
 
 #include <string>
@@ -25,9 +25,8 @@
 
 namespace allm {
 
-// One model call; runs no tools. A failure after the message has begun is in the response
-// (finish_reason error, `error`); before that it is returned. A request with tools is sent without the engine's.
-// Blocks.
+// One model call; runs no tools. A failure after the message has begun is in the response (finish_reason error,
+// `error`); before that it is returned. If the request has tools, the engine's tools are not sent. Blocks.
 Result<Response> generate(const Engine& engine, Request request, const CallOptions& options = default_options());
 ResponseStream stream_generate(const Engine& engine, Request request, const CallOptions& options = default_options());
 
@@ -37,16 +36,16 @@ Result<StepResult> step(const Engine& engine, Request request, const CallOptions
 StepStream stream_step(const Engine& engine, Thread thread, const CallOptions& options = default_options());
 StepStream stream_step(const Engine& engine, Request request, const CallOptions& options = default_options());
 
-// Steps until there is an answer, a question for the user or a reason to stop. An error in the
-// first step is returned; a later one ends the run with halted_reason "error" and what was done
-// until then. Blocks.
+// Runs steps until there is an answer, a question for the user or another reason to stop (allm/end.hpp). An error in
+// the first step is returned; an error in a later step ends the run with halted_reason "error", and the result has the
+// steps before it. Blocks.
 Result<ChatResult> chat(const Engine& engine, Thread thread, const CallOptions& options = default_options());
 Result<ChatResult> chat(const Engine& engine, Request request, const CallOptions& options = default_options());
 ChatStream stream(const Engine& engine, Thread thread, const CallOptions& options = default_options());
 ChatStream stream(const Engine& engine, Request request, const CallOptions& options = default_options());
 
-// The answer to one question, as text: chat() with one user message, then unwrap(). Fails if the run ends with anything
-// but a complete answer. Blocks.
+// The answer to one question, as text: chat() with one user message, then unwrap(). Fails if the run ends without a
+// complete answer. Blocks.
 Result<std::string> ask(const Engine& engine, Content question, const CallOptions& options = default_options());
 
 }  // namespace allm

@@ -20,7 +20,7 @@
 namespace allm {
 
 struct EngineOptions {
-  // How the model is reached. Calls on an engine without one fail with `missing_adapter`.
+  // The connection to the model. Runs of an engine without an adapter fail with EngineError `missing_adapter`.
   std::shared_ptr<Adapter> adapter = nullptr;
   std::optional<ModelRef> model = std::nullopt;
   std::vector<Tool> tools = {};
@@ -66,7 +66,7 @@ class Engine {
   // The options of this engine, to make another one:
   //   auto options = engine.options(); options.model = "other"; Engine other(options);
   EngineOptions options() const;
-  // An engine that differs in one respect and keeps the id.
+  // Each returns an engine with one option changed and the same id.
   Engine with_adapter(std::shared_ptr<Adapter> adapter) const;
   Engine with_tools(std::vector<Tool> tools) const;
   Engine with_model(ModelRef model) const;

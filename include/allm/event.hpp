@@ -1,4 +1,4 @@
-// Events: the progress of a run. A closed set of eighteen kinds.
+// Events: the progress of a run. A closed set of eighteen kinds. Plain values.
 //
 //   for (const allm::Event& event : allm::stream(engine, thread)) {
 //     if (auto* text = event.get_if<allm::TextDelta>()) std::cout << text->delta;

@@ -80,10 +80,10 @@ struct CallOptions {
   std::optional<ResponseFormat> response_format = std::nullopt;
   std::optional<ToolChoice> tool_choice = std::nullopt;
   std::optional<PromptCache> prompt_cache = std::nullopt;
-  // Added to those of the request and the engine; one of the same name replaces theirs.
+  // Added to the tools of the request and the engine; a tool here replaces one of the same name.
   std::vector<Tool> tools = {};
   // Further settings for the provider, by its own names; merged with those of the request and the engine. A name that
-  // is one of allm's own options, or nearly one, is an error that says which was meant.
+  // is one of allm's own options, or nearly one, is an error that names the option.
   Json params = empty_object();
   // Used instead of the key that the adapter would find.
   ApiKey api_key = {};
@@ -112,13 +112,14 @@ struct CallOptions {
   // Called after each step that another step would follow; true ends the run. Called on the consumer's thread; its
   // exceptions reach the consumer.
   std::function<bool(const StepResult&)> halt_when = nullptr;
-  // Decides what the model is sent in a step: another view of the thread, other tools, another model. Called before the
-  // model call of each step, on the consumer's thread; its exceptions reach the consumer. Default: the whole thread.
+  // Chooses the input of the model in a step: other messages than the whole thread, other tools, another model. Called
+  // before the model call of each step, on the consumer's thread; its exceptions reach the consumer. Default: the whole
+  // thread.
   PrepareStep prepare_step = nullptr;
   // Run the loop without `response_format`, then ask once more for the final answer in that format: for models that
   // cannot use tools and a schema in one call.
   std::optional<bool> structured_finalize = std::nullopt;
-  // The user message that asks for it; empty for none. Default: "Give your final answer now, in the
+  // The user message that asks for the final answer; empty for no message. Default: "Give your final answer now, in the
   // requested format."
   std::optional<std::string> structured_finalize_nudge = std::nullopt;
 
@@ -138,7 +139,7 @@ struct CallOptions {
   std::function<void(const ToolCall&, const Json&)> on_tool_progress = nullptr;
 
   // --- Events ---
-  // Whether the consumer sees these events. Defaults: true, true, true, false.
+  // Whether the consumer gets these events. Defaults: true for the first three, false for raw chunks.
   std::optional<bool> emit_text_deltas = std::nullopt;
   std::optional<bool> emit_tool_deltas = std::nullopt;
   // ReasoningDelta and ReasoningCompleted. Response::reasoning has the text in any case.

@@ -53,7 +53,7 @@ struct Response {
   std::optional<std::string> reasoning = std::nullopt;
   std::vector<ToolCall> tool_calls = {};
   std::optional<FinishReason> finish_reason = std::nullopt;
-  std::optional<std::string> raw_finish_reason = std::nullopt;  // the provider's word for it
+  std::optional<std::string> raw_finish_reason = std::nullopt;  // as the provider wrote it
   Json raw = null_json();
   Usage usage = {};
   // The failure that ended the message after it had begun. In JSON it is `metadata.error`.
@@ -64,9 +64,9 @@ struct Response {
   // `output_text`, else the text of the message, else nullopt.
   std::optional<std::string> text() const;
 
-  // The text read as JSON into a described struct. Fails as unwrap() does; with ValidationError `invalid_request` if
-  // the text is not one JSON value, or with all that is wrong in it, each with its path. Defined in
-  // allm/structured.hpp, which allm/chat.hpp includes.
+  // The text read as JSON into a described struct. Fails as unwrap() does, and with ValidationError `invalid_request`
+  // if the text is not one JSON value or does not match the struct; the error has the path of every mismatch. Defined
+  // in allm/structured.hpp, which allm/chat.hpp includes.
   template <class T>
   Result<T> as() const;
 

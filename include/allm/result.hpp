@@ -42,7 +42,7 @@ struct ChatResult {
   std::vector<StepResult> steps = {};
   Usage usage = {};  // of all model calls: steps, prepare_step, agents that are tools of the run
   // Further data that is not part of `end`. A run with structured_finalize has {structured_finalize: {pass_1_halted,
-  // pass_1_response?, pass_2_error?}}. The tool calls of a last message that was cut off are not run and not in the
+  // pass_1_response?, pass_2_error?}}. If the last message was cut off, its tool calls are not run and not in the
   // thread; {dropped_tool_calls} lists them.
   Json metadata = empty_object();
   Json unknown_fields = null_json();
@@ -73,12 +73,12 @@ struct ChatResult {
   bool operator==(const ChatResult&) const;
 };
 
-// The text of a run that completed with a whole answer, else an error that says why there is none; its metadata has
-// `halted_reason` and what the result says about it. The run's own error if it has one; StreamError `cancelled` for a
-// run that was cancelled, `timeout` for one whose time was over; AdapterError `content_filter` for an answer that a
-// filter cut off; StreamError `adapter_error` for one cut off by its length or ended in another way; SessionError
-// `invalid_status_for_operation` for a run that waits (for the user, for calls that the program answers) or was ended
-// by a tool, by halt_when or by a limit.
+// The text of a run that completed with a whole answer. Fails with the run's own error if it has one; StreamError
+// `cancelled` if the run was cancelled; StreamError `timeout` if it reached run_timeout; AdapterError `content_filter`
+// if a filter cut the answer off; StreamError `adapter_error` if the answer was cut off by its length or ended in
+// another unusual way; SessionError `invalid_status_for_operation` if the run waits for the user or for pending calls,
+// or was ended by a tool, by halt_when or by a limit. The error's metadata has `halted_reason` and the metadata of the
+// result.
 Result<std::string> unwrap(const ChatResult& result);
 
 }  // namespace allm

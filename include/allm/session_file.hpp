@@ -3,8 +3,8 @@
 //   if (auto saved = allm::save_session("chat.json", session); !saved) report(saved.error());
 //   auto session = allm::load_session("chat.json");
 //
-// Both functions block while they read or write, and are safe to call from any thread. Two programs that save to one
-// path at the same time leave one of their sessions, never a mixture.
+// Both functions block while they read or write, and are safe to call from any thread. If two programs save to one path
+// at the same time, the file has one of the two sessions, never a mixture.
 #pragma once
 
 #include <string>

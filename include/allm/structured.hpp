@@ -1,4 +1,5 @@
-// Answers as values: Response::as<T>() and ChatResult::as<T>() for described structs.
+// Answers as structs: Response::as<T>() and ChatResult::as<T>() for described structs (allm/describe.hpp). Safe to call
+// from any thread.
 //
 //   auto result = chat(engine, {user("Who wrote Faust?")},
 //                      {.response_format = ResponseFormat::json_schema("book", schema_of<Book>())});
