@@ -70,8 +70,8 @@ ConformanceReport check_adapter(std::function<std::shared_ptr<Adapter>()> factor
                                 const AdapterConformanceOptions& options = {});
 
 struct ExecutorConformanceOptions {
-  // Whether the executor calls the handlers of the tools it is given. If it runs tools elsewhere, say false and give
-  // `calls`: the checks that need handlers are skipped.
+  // Whether the executor calls the handlers of the tools it is given. If it runs tools elsewhere, set this to false and
+  // fill `calls`: the checks that need handlers are skipped.
   bool runs_handlers = true;
   // Calls that the executor can run.
   struct Call {

@@ -119,7 +119,7 @@ struct ToolError {
     encoding_failed,    // the result cannot be written as JSON
     invalid_arguments,  // the model's arguments are not a JSON object or break the tool's schema
     unknown_tool,       // reported to the model under OnUnknownTool::report
-    not_run,            // skipped: a sibling, a limit or a cancellation ended the turn
+    not_run,            // skipped: another call, a limit or a cancellation ended the step
     overloaded,         // too many handlers still run past their deadlines
     denied,             // the approval gate refused the call
     cancelled,          // the run was cancelled while the tool was running

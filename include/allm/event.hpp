@@ -4,9 +4,9 @@
 //     if (auto* text = event.get_if<allm::TextDelta>()) std::cout << text->delta;
 //   }
 //
-// Order within a step: the model's events, then the tools' events, then one StepCompleted. A run
-// gives the events of its steps and then one ChatCompleted. An ErrorEvent is the last event of its
-// message: only the completion of the step and the run may follow it.
+// Order within a step: the model's events, then the tools' events, then one StepCompleted. A run produces the events of
+// its steps and then one ChatCompleted. An ErrorEvent is the last event of its message: only the completion of the step
+// and the run may follow it.
 #pragma once
 
 #include <cstddef>

@@ -15,8 +15,8 @@
 //
 // Lifetime: a handler that is past its deadline, or whose run was dropped, still runs until it returns. It may outlive
 // the run, the stream and the function that started them. So a handler owns what it uses: it captures by value, or a
-// shared_ptr. What it captures by reference must outlive the handler, not only the run; nothing waits for a late
-// handler, not even the destructor of the Runtime.
+// shared_ptr. An object that it captures by reference must outlive the handler, not only the run; nothing waits for a
+// late handler, not even the destructor of the Runtime.
 #pragma once
 
 #include <chrono>

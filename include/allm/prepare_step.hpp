@@ -1,4 +1,4 @@
-// prepare_step: a hook that decides what the model is sent in one step of a run. The stored thread does not change.
+// prepare_step: a hook that chooses the input of the model for one step of a run. The stored thread does not change.
 //
 //   options.prepare_step = [](const allm::StepView& step) -> allm::PlannedStep {
 //     return allm::StepPlan{.model = step.index == 0 ? "large-model" : "small-model"};
@@ -51,7 +51,7 @@ struct StepPlan {
   // Sent to the model instead of the thread's messages. A call and its results must stay together: a tool message
   // without its call, or a call without the result that the thread has, is ValidationError `invalid_request`.
   std::optional<MessageList> messages = std::nullopt;
-  // The tools of this step, instead of the run's: the model sees these, and its calls run these.
+  // The tools of this step, instead of the run's: they are sent to the model, and its calls run them.
   std::optional<std::vector<Tool>> tools = std::nullopt;
   std::optional<ModelRef> model = std::nullopt;
   std::optional<double> temperature = std::nullopt;

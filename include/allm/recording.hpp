@@ -54,7 +54,7 @@ struct ReplayOptions {
 // JSON pointer.
 //
 // A call that no exchange matches fails with AdapterError `invalid_request`, which is never retried and says where the
-// request differs. An exchange whose stream was dropped while it was recorded gives its events and then AdapterError
+// request differs. An exchange whose stream was dropped while it was recorded produces its events and then AdapterError
 // `malformed_response`.
 Result<std::shared_ptr<Adapter>> replay(const std::string& path, ReplayOptions options = {});
 

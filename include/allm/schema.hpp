@@ -44,7 +44,7 @@ struct SchemaError {
 
 struct SchemaOptions {
   enum class Dialect : std::uint8_t {
-    auto_detect,   // what the document's `$schema` says; without one, draft 2020-12
+    auto_detect,   // the dialect that the document's `$schema` names; without one, draft 2020-12
     draft7,        // also reads draft-06
     draft2020_12,  // with `definitions` and `dependencies` still understood
   };

@@ -15,29 +15,29 @@
 
 namespace allm {
 
-// The last `count` messages, and as many more as it takes to keep calls and results together. If they do not begin with
-// a user message, the last user message before them stays too, so that the model has its task.
+// Sends the last `count` messages, and more if that is necessary to keep calls with their results. If they do not begin
+// with a user message, the last user message before them stays too, so that the model has its task.
 PrepareStep keep_last(std::size_t count);
 
 // Replaces the content of tool messages by a short note, the oldest first, until all results together take at most
 // `bytes`. Results that the model has not seen yet (those after the last assistant message) stay.
 PrepareStep drop_old_tool_results(std::size_t bytes);
 
-// When a conversation is summarised: when the messages for the model take more than one of these.
+// A conversation is summarised when the messages for the model exceed one of these limits.
 struct CompactWhen {
   std::optional<std::size_t> over_bytes = std::nullopt;   // of text, arguments and results
   std::optional<std::size_t> over_tokens = std::nullopt;  // estimated: four bytes are a token
 };
 
 struct CompactOptions {
-  // Messages at the end that stay as they are, at least: the model needs the details of what it is doing.
+  // The minimum of messages at the end that are not summarised: the model needs the details of its current work.
   std::size_t keep_last = 8;
-  // What the summarising model is told.
+  // The instructions for the summarising model.
   std::string instructions =
       "Summarise the conversation below for the assistant that will continue it. Keep the task, decisions, facts, "
       "names, numbers and open questions. Leave out greetings and repetition. Answer with the summary alone.";
-  // How many summaries are remembered, so that a summary is asked for once and not in each step. The hook and its
-  // copies share them.
+  // How many summaries the hook keeps, so that a summary is made once and not in each step. Copies of the hook share
+  // them.
   std::size_t remembered = 64;
 };
 

@@ -27,7 +27,7 @@ class Waker {
     virtual void wake() noexcept = 0;
   };
 
-  Waker() = default;  // wakes nobody
+  Waker() = default;  // wakes no consumer
   explicit Waker(std::shared_ptr<Target> target) : target_(std::move(target)) {}
   // Calls `function` on the waking thread: write to an eventfd, post to a loop. The function must not throw. If it
   // does, the stream that is polled with this waker ends with a StreamError as soon as it would have to wait.

@@ -19,8 +19,8 @@ struct ToolBatch {
 
 // Runs every call and blocks until all have ended. The engine's own tools are not used. Before any call runs, it fails
 // with EngineError `unknown_tool` if a call names a tool that does not exist (unless `on_unknown_tool` is report), and
-// with a ValidationError if an option or a tool is wrong. A failure of a call is reported in its tool message. Safe to
-// call from any thread.
+// with a ValidationError or EngineError `invalid_engine` if an option or a tool is wrong. A failure of a call is
+// reported in its tool message. Safe to call from any thread.
 Result<ToolBatch> run_tool_calls(std::vector<ToolCall> calls, std::vector<Tool> tools,
                                  const CallOptions& options = default_options(),
                                  const Engine& engine = default_engine());

@@ -1,7 +1,7 @@
 // Many streams on one epoll loop: a file descriptor that is readable when one of them should be polled.
 //
 //   allm::WakeQueue woken;                                  // watch woken.fd() for EPOLLIN
-//   stream.poll(woken.waker(7));                            // pending: take() returns 7 when to poll again
+//   stream.poll(woken.waker(7));                            // if pending: take() returns 7 when it is time to poll
 //   for (std::uint64_t key : woken.take()) …                // when the descriptor is readable
 #pragma once
 
