@@ -37,7 +37,7 @@ class StreamCollector {
   Result<ToolBatch> tool_batch() const;
 
   bool saw_chat_completed() const;
-  // Whether the run failed in its first step before a message began, so that no step is or can be finished. An error
+  // Whether the run failed without a finished step: an error came, and no StepCompleted came or can follow. An error
   // inside a message belongs to the message, and the StepCompleted of its step follows.
   bool failed() const;
   // Whether a message is being collected: one has begun and its step is not completed.

@@ -77,8 +77,8 @@ struct ChatResult {
 // `cancelled` if the run was cancelled; StreamError `timeout` if it reached run_timeout; AdapterError `content_filter`
 // if a filter cut the answer off; StreamError `adapter_error` if the answer was cut off by its length or ended in
 // another unusual way; SessionError `invalid_status_for_operation` if the run waits for the user or for pending calls,
-// or was ended by a tool, by halt_when or by a limit. The error's metadata has `halted_reason` and the metadata of the
-// result.
+// or was ended by a tool, by halt_when or by a limit. Except for the run's own error, the error's metadata has
+// `halted_reason` and the facts of full_metadata().
 Result<std::string> unwrap(const ChatResult& result);
 
 }  // namespace allm
