@@ -1,4 +1,4 @@
-// `allm ask` as people run it: the command itself, a server on loopback TLS, pipes.
+// Runs the command `allm ask` in a shell, with a TLS server on loopback.
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -22,7 +22,7 @@ using testing::ServedRequest;
 
 struct Ran {
   int status = -1;
-  std::string output;  // both of its outputs
+  std::string output;  // standard output and standard error
 };
 
 Ran run(const std::string& before, const std::string& arguments) {
@@ -57,7 +57,7 @@ TEST(Ask, StreamsAnAnswer) {
   EXPECT_EQ(ran.status, 0);
 }
 
-TEST(Ask, SaysWhatWentWrong) {
+TEST(Ask, ReportsErrors) {
   const HttpServer server([](const ServedRequest&, Reply& reply) {
     reply.send(401, "application/json",
                std::string(R"({"error":{"message":"Incorrect API key provided: )") + testing::chat_key() + R"("}})");
@@ -78,7 +78,7 @@ TEST(Ask, NeedsAQuestionAndAModelThatExists) {
   EXPECT_NE(no_key.output.find("OPENAI_API_KEY"), std::string::npos) << no_key.output;
 }
 
-TEST(Ask, RunsToolsOfAFile) {
+TEST(Ask, RunsTheToolsOfAToolsFile) {
   const std::string file = ::testing::TempDir() + "allm_ask_" + std::to_string(getpid()) + ".toml";
   std::ofstream(file) << R"(
 [[tool]]

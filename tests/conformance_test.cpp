@@ -1,4 +1,4 @@
-// Every adapter of ours keeps the promises that third parties' adapters are checked for.
+// Every adapter of allm passes the conformance suite for third-party adapters.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -17,16 +17,16 @@
 namespace allm::conformance_test {
 namespace {
 
-// The suite's own watchdog, for busy machines and sanitizers.
-constexpr std::chrono::milliseconds kPatient = testing::kWatchdog;
+// A long timeout, for busy machines and sanitizers.
+constexpr std::chrono::milliseconds kTimeout = testing::kWatchdog;
 
-AdapterConformanceOptions patient(ModelRef model) {
+AdapterConformanceOptions options_for(ModelRef model) {
   return {.request = {.messages = {user("Say hello.")}, .max_tokens = 100},
           .tool_request = Request{.messages = {user("use tools")}, .max_tokens = 100},
           .failing_request = Request{.messages = {user("fail")}, .max_tokens = 100},
           .model = std::move(model),
-          .max_blocking = kPatient,
-          .timeout = kPatient};
+          .max_blocking = kTimeout,
+          .timeout = kTimeout};
 }
 
 TEST(Conformance, EveryProviderPasses) {
@@ -40,7 +40,7 @@ TEST(Conformance, EveryProviderPasses) {
     HttpOptions http;
     http.ca_file = server.ca_file();
     const auto make = [&] { return provider.make(server.url() + "/base", provider.key, http); };
-    const ConformanceReport report = check_adapter(make, patient(provider.model));
+    const ConformanceReport report = check_adapter(make, options_for(provider.model));
     EXPECT_TRUE(report.passed()) << provider.name << "\n" << report.summary();
     for (const ConformanceCheck& check : report.checks) {
       EXPECT_EQ(check.outcome, ConformanceCheck::Outcome::passed) << provider.name << ": " << check.name;
@@ -72,11 +72,11 @@ TEST(Conformance, RecordAndReplayPass) {
   const std::string path = ::testing::TempDir() + "allm-conformance-" + std::to_string(::getpid()) + ".jsonl";
   const auto recording = record(model(), path);
   ASSERT_TRUE(recording.has_value()) << recording.error().message();
-  const ConformanceReport recorded = check_adapter([&] { return *recording; }, patient({}));
+  const ConformanceReport recorded = check_adapter([&] { return *recording; }, options_for({}));
   EXPECT_TRUE(recorded.passed()) << recorded.summary();
 
-  // A recording of whole exchanges only: those that were dropped replay as broken.
-  const AdapterConformanceOptions options = patient({});
+  // Records complete exchanges only, because dropped ones end with an error in the replay.
+  const AdapterConformanceOptions options = options_for({});
   const auto once = record(model(), path);
   ASSERT_TRUE(once.has_value());
   for (const Request& request : {options.request, *options.tool_request, *options.failing_request}) {

@@ -32,7 +32,7 @@ allm::Tool answering(const std::string& name, allm::ToolOutcome outcome) {
 
 allm::Engine talker(allm::FakeScript script) { return allm::Engine({.adapter = allm::fake(std::move(script))}); }
 
-// Collects what snippets print.
+// Collects the output of the snippets.
 class GuideTest : public ::testing::Test {
  protected:
   std::ostringstream out;
@@ -101,7 +101,7 @@ TEST_F(StreamingGuide, NothingHappensBeforeTheFirstPull) {
   // [/streaming-lazy]
 }
 
-TEST_F(StreamingGuide, NextWithADeadlineGivesUpAndTheStreamGoesOn) {
+TEST_F(StreamingGuide, AfterADeadlineTheStreamCanBeReadOn) {
   const allm::Engine engine = talker({{allm::fake_delay(50ms), allm::fake_text("Hello.")}});
   // [streaming-deadline]
   allm::EventStream stream = allm::stream(engine, {allm::user("hi")});
@@ -109,7 +109,7 @@ TEST_F(StreamingGuide, NextWithADeadlineGivesUpAndTheStreamGoesOn) {
     allm::Poll polled = stream.next(std::chrono::steady_clock::now() + 10ms);
     if (polled.is_end()) break;
     if (polled.is_pending()) {
-      out << ".";  // a sign of life; the stream is as it was
+      out << ".";  // still waiting; the stream is unchanged
     } else if (const auto* text = polled.event().get_if<allm::TextDelta>()) {
       out << text->delta;
     }
@@ -169,14 +169,14 @@ TEST_F(StreamingGuide, FiltersDropEventsAndOnEventSeesAllOfThem) {
 
 // --- docs/sessions.md ---
 
-TEST_F(SessionsGuide, ASessionGoesFromTurnToTurn) {
+TEST_F(SessionsGuide, EveryTurnReturnsTheNextSession) {
   const allm::Engine engine = talker({says("Hello, Ada."), says("You are Ada.")});
   // [sessions-turns]
   allm::Session session = {.id = "ada-1", .thread = {allm::system("You are brief.")}};
   for (const char* line : {"I am Ada.", "Who am I?"}) {
     allm::Result<allm::SessionTurn> turn = allm::session_reply(engine, session, line);
     if (!turn) {
-      out << turn.error().message() << '\n';  // `session` is as it was: the turn can be tried again
+      out << turn.error().message() << '\n';  // `session` is unchanged: the turn can be tried again
       break;
     }
     out << turn->result.text() << '\n';
@@ -215,7 +215,7 @@ TEST_F(SessionsGuide, ADroppedSessionStreamKeepsTheMessage) {
   EXPECT_EQ(session.thread.messages.size(), 1U);
 }
 
-TEST_F(SessionsGuide, AQuestionWaitsForItsReply) {
+TEST_F(SessionsGuide, AQuestionIsAnsweredWithAReply) {
   const allm::Engine engine({.adapter = allm::fake({calls("book"), says("Booked for Friday.")}),
                              .tools = {answering("book", allm::ask_user("On which day?"))}});
   allm::Session session;
@@ -250,7 +250,7 @@ TEST_F(SessionsGuide, PendingCallsAreAnsweredAndTheRunGoesOn) {
   EXPECT_EQ(turn->result.text(), "Deployed.");
 }
 
-TEST_F(SessionsGuide, ASessionInErrorIsTakenBack) {
+TEST_F(SessionsGuide, ASessionInErrorIsRecovered) {
   const allm::Engine engine =
       talker({{allm::fake_text("Half of a"), allm::fake_error(allm::AdapterError::Reason::network_error)},
               says("The whole answer.")});
@@ -278,7 +278,7 @@ TEST_F(SessionsGuide, ASessionIsSavedAndLoaded) {
   EXPECT_EQ(*loaded, session);
 }
 
-TEST_F(SessionsGuide, AStepAtATime) {
+TEST_F(SessionsGuide, ASessionCanRunOneStepAtATime) {
   const allm::Engine engine(
       {.adapter = allm::fake({calls("lookup"), says("Found.")}), .tools = {answering("lookup", allm::ok("found"))}});
   allm::Session session = {.thread = {allm::user("Look it up.")}};
@@ -325,7 +325,7 @@ TEST_F(ErrorsGuide, KindsAndReasonsAreTypes) {
   EXPECT_FALSE(try_later);
 }
 
-TEST_F(ErrorsGuide, ALaterFailureKeepsWhatWasDone) {
+TEST_F(ErrorsGuide, ALaterFailureKeepsTheFinishedSteps) {
   const allm::Engine engine({.adapter = allm::fake({calls("lookup")}), .tools = {answering("lookup", allm::ok(1))}});
   // [errors-halted]
   allm::Result<allm::ChatResult> result = allm::chat(engine, {allm::user("hi")});
@@ -348,13 +348,13 @@ TEST_F(ErrorsGuide, UnwrapGivesTheTextOfAResponseThatEndedWell) {
   EXPECT_NE(out.str().find("length"), std::string::npos) << out.str();
 }
 
-TEST_F(ErrorsGuide, AValidationErrorNamesEveryProblem) {
+TEST_F(ErrorsGuide, AValidationErrorHasEveryError) {
   // [errors-validation]
   allm::Request request = {.messages = {allm::Message{.role = allm::Role::tool}}, .temperature = 3.0};
   allm::Status valid = allm::validate(request);
   if (!valid) {
-    for (const allm::FieldError& problem : valid.error().get_if<allm::ValidationError>()->errors) {
-      out << allm::to_string(problem.path) << ": " << problem.reason << '\n';
+    for (const allm::FieldError& field : valid.error().get_if<allm::ValidationError>()->errors) {
+      out << allm::to_string(field.path) << ": " << field.reason << '\n';
     }
   }
   // messages[0].tool_call_id: required
@@ -365,7 +365,7 @@ TEST_F(ErrorsGuide, AValidationErrorNamesEveryProblem) {
 
 // --- docs/testing-with-the-fake.md ---
 
-TEST_F(FakeGuide, OneInnerScriptAModelCall) {
+TEST_F(FakeGuide, EachModelCallHasItsOwnScript) {
   const allm::Tool weather = answering("weather", allm::ok({{"celsius", 21}}));
   // [fake-script]
   auto model = allm::fake({
@@ -382,7 +382,7 @@ TEST_F(FakeGuide, OneInnerScriptAModelCall) {
   // [/fake-script]
 }
 
-TEST_F(FakeGuide, ArgumentsCanBeTheVeryTextAModelSent) {
+TEST_F(FakeGuide, ArgumentsCanBeTheRawTextOfTheModel) {
   const allm::Tool weather = answering("weather", allm::ok(21));
   // [fake-raw]
   auto model = allm::fake({
@@ -452,7 +452,7 @@ TEST_F(FakeGuide, RequestsAreRecorded) {
   EXPECT_EQ(call.request.tools.at(0).name, "weather");
   EXPECT_EQ(call.request.temperature, 0.2);
   EXPECT_EQ(call.request.max_tokens, 100);
-  EXPECT_EQ(call.options["top_p"], 0.9);  // what allm does not know goes to the provider
+  EXPECT_EQ(call.options["top_p"], 0.9);  // options that allm does not know are sent to the provider
   // [/fake-record]
 }
 
@@ -486,7 +486,7 @@ TEST_F(FakeGuide, ScriptsCanBeWrittenAsJson) {
   EXPECT_EQ(allm::chat(engine, {allm::user("hi")})->text(), "Hi.");
 }
 
-TEST_F(FakeGuide, TelemetryTellsWhatWasDone) {
+TEST_F(FakeGuide, TelemetryRecordsTheRun) {
   const allm::Tool weather = answering("weather", allm::ok(21));
   const auto model = allm::fake({calls("weather"), says("21.")});
   // [fake-telemetry]
@@ -496,7 +496,7 @@ TEST_F(FakeGuide, TelemetryTellsWhatWasDone) {
 
   int tools = 0;
   for (const auto& record : telemetry->records()) {
-    EXPECT_EQ(record.request_id, "r-1");  // one id runs through the whole chat
+    EXPECT_EQ(record.request_id, "r-1");  // all records of one chat have the same id
     if (record.name == "allm.tool.stop") ++tools;
   }
   EXPECT_EQ(tools, 1);
@@ -518,7 +518,7 @@ TEST_F(FakeGuide, ScenariosAreTestsAsData) {
   })");
   ASSERT_TRUE(scenario);
   auto outcomes = allm::run_scenarios(*scenario);
-  ASSERT_TRUE(outcomes) << outcomes.error().message();  // the input is no scenario
+  ASSERT_TRUE(outcomes) << outcomes.error().message();  // fails if the input is not a scenario
   for (const allm::ScenarioOutcome& outcome : *outcomes) {
     for (const std::string& mismatch : outcome.mismatches) ADD_FAILURE() << outcome.name << ": " << mismatch;
   }

@@ -117,8 +117,8 @@ TEST(DocsRunControl, Cancel) {
   options.cancel = {.now = at_once.get_token(), .after_step = gently.get_token()};
   std::jthread user([&] {
     started.wait();
-    gently.request_stop();   // the first Ctrl-C: finish what you are doing
-    at_once.request_stop();  // the second: stop
+    gently.request_stop();   // the first Ctrl-C: finish the running step
+    at_once.request_stop();  // the second Ctrl-C: stop at once
   });
   auto result = allm::chat(engine, thread, options);
   // result->halted_reason() == "cancelled"; result->thread is valid, and can be continued

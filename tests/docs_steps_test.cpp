@@ -22,7 +22,7 @@ TEST(DocsSteps, Hook) {
   // [steps-hook]
   allm::CallOptions options;
   options.prepare_step = [](const allm::StepView& step) -> allm::PlannedStep {
-    if (step.index > 0) return {};  // nothing is different
+    if (step.index > 0) return {};  // no change for this step
     return allm::StepPlan{.model = "model-that-plans", .tool_choice = allm::ToolChoice::none()};
   };
   auto result = allm::chat(engine, thread, options);

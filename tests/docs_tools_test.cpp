@@ -59,7 +59,7 @@ struct Journey {
   Stop from;
   std::vector<Stop> via;
   std::map<std::string, double> fares;  // by class
-  allm::Json extra;                     // whatever the model finds worth saying
+  allm::Json extra;                     // any other JSON
   static allm::Fields<Journey> describe() {
     return {allm::field("from", &Journey::from), allm::field("via", &Journey::via),
             allm::field("fares", &Journey::fares), allm::field("extra", &Journey::extra).defaulted()};
@@ -68,7 +68,7 @@ struct Journey {
 // [/typed-nested]
 
 // [typed-free]
-namespace geometry {  // somebody else's
+namespace geometry {  // of another library
 struct Point {
   double x = 0;
   double y = 0;
@@ -105,7 +105,7 @@ std::string answer_in(const allm::Thread& thread) {
   return answer;
 }
 
-// What the model is told when it calls the tool.
+// The result that the model gets when it calls the tool.
 std::string told(allm::Tool tool, allm::Json arguments = allm::Json::object()) {
   const auto result = allm::chat(engine_calling(std::move(tool), std::move(arguments)), {allm::user("go")});
   return result.has_value() ? answer_in(result->thread) : result.error().message();
@@ -188,7 +188,7 @@ TEST(DocsTools, Progress) {
 }
 
 TEST(DocsTools, Late) {
-  // What a program waits for elsewhere.
+  // Calls back from another thread.
   struct Inbox {
     static void when_ready(std::function<void(std::string)> callback) {
       std::thread([callback = std::move(callback)] { callback("hello"); }).detach();
@@ -239,7 +239,7 @@ TEST(DocsTools, Deadlines) {
             std::mutex mutex;
             std::condition_variable_any changed;
             std::unique_lock lock(mutex);
-            // Ends at once when the call's time is up or the run is dropped.
+            // Returns at once at the call's deadline, or when the run is dropped.
             changed.wait(lock, context.stop_token(), [] { return false; });
             return allm::failure("stopped");
           },
@@ -352,7 +352,7 @@ TEST(DocsTools, AskUser) {
   EXPECT_EQ(result->text(), "done");
 }
 
-TEST(DocsTools, HaltWithAReasonOfOnesOwn) {
+TEST(DocsTools, HaltWithACustomReason) {
   auto transfer = allm::tool({.name = "transfer", .handler = [](const allm::Json&) {
                                 return allm::halt("needs_approval", {{"amount", 500}});
                               }});
@@ -431,7 +431,7 @@ class CountingExecutor : public allm::ToolExecutor {
 // [/tools-executor]
 
 // [tools-encoder]
-// Tells the model about failures in plain words.
+// Describes failures to the model in plain text.
 class PlainEncoder : public allm::JsonToolResultEncoder {
  public:
   std::string encode_failure(const allm::ToolFailure& failure) override {

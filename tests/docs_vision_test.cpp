@@ -37,9 +37,9 @@ TEST(DocsVision, Refused) {
   const allm::Audio audio{.source = allm::MediaBytes{"RIFF"}, .mime_type = "audio/wav"};
   const auto result = allm::chat(engine, {allm::user(std::vector<allm::Part>{allm::AudioPart{.audio = audio}})});
   // messages[0].content[0]: anthropic does not take audio parts
-  const std::string problem = result.error().message();
+  const std::string message = result.error().message();
   // [/vision-refused]
-  EXPECT_EQ(problem, "messages[0].content[0]: anthropic does not take audio parts");
+  EXPECT_EQ(message, "messages[0].content[0]: anthropic does not take audio parts");
   EXPECT_TRUE(result.error().is<AdapterError>(AdapterError::Reason::unsupported_feature));
 }
 

@@ -1,4 +1,4 @@
-// Dropping a stream at any event: nothing runs on for it, nothing leaks.
+// Drops streams after every event: nothing continues to run, nothing leaks.
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -26,7 +26,7 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using testing::eventually;
 
-// Counts the streams that were opened; the adapter below it counts those that are gone.
+// Counts the opened streams. The fake adapter inside counts the destroyed ones.
 class CountingAdapter : public Adapter {
  public:
   explicit CountingAdapter(FakeScript script) : fake_(fake(std::move(script))) {}
@@ -44,7 +44,7 @@ class CountingAdapter : public Adapter {
   std::atomic<std::size_t> opened_ = 0;
 };
 
-// Any of the streams, behind one face.
+// One interface for all kinds of streams.
 class AnyStream {
  public:
   AnyStream(EventStream stream) : events_(std::move(stream)) {}
@@ -66,14 +66,14 @@ struct Case {
   FakeScript script;
   CallOptions options = {};
   std::function<AnyStream(const Engine&, const CallOptions&)> open = {};
-  // Events that come before the run waits for something that only dropping it ends; none if it ends by itself.
+  // The number of events after which the run waits until it is dropped; nullopt if the run ends by itself.
   std::optional<std::size_t> waits_after = std::nullopt;
-  // Handlers that are inside by then.
+  // The number of handlers that run at that time.
   std::size_t handlers = 0;
   RetryPolicy retry = {.base_delay = milliseconds(1), .jitter = milliseconds(0)};
 };
 
-// What a case runs in.
+// The runtime, adapter and engine of a case.
 struct World {
   explicit World(const Case& test)
       : runtime(Runtime::create({.idle_timeout = milliseconds(1)})),
@@ -87,7 +87,7 @@ struct World {
             {.name = "asks", .handler = [](const Json&) { return ask_user("who?"); }},
             {.name = "halts", .handler = [](const Json&) { return halt("own", 1); }},
             {.name = "manual", .manual = true},
-            // Until it is asked to stop, and then a little longer.
+            // Returns after the call was asked to stop.
             {.name = "waits",
              .handler =
                  [in](const Json&, const ToolContext& context) {
@@ -97,7 +97,7 @@ struct World {
                    asked.wait();
                    return ok("stopped");
                  }},
-            // Answers from elsewhere, when it is asked to stop.
+            // Answers on the thread that asks the call to stop.
             {.name = "answers_later", .handler = [in](const Json&, const ToolContext& context, ToolCompletion done) {
                struct Waiting {
                  Waiting(std::stop_token token, ToolCompletion completion)
@@ -109,7 +109,7 @@ struct World {
                  std::optional<ToolCompletion> done;
                  std::stop_callback<Answer> callback;
                };
-               // Kept by the handler's own thread until the call is over.
+               // The handler keeps the completion until the call was asked to stop.
                Waiting waiting(context.stop_token(), std::move(done));
                in->add();
                testing::Gate asked;
@@ -200,7 +200,7 @@ std::vector<Case> cases() {
   };
 }
 
-// Events until the end, or until the run waits for good.
+// The number of events until the end, or until the run waits until it is dropped.
 std::size_t count_events(const Case& test) {
   World world(test);
   AnyStream events = test.open(world.engine, test.options);
@@ -230,7 +230,7 @@ void drop_after(const Case& test, std::size_t count, How how) {
     if (how != How::after_the_event) (void)events.try_next();
     if (how == How::with_handlers_inside) world.entered->wait_for(test.handlers);
   }
-  // Streams close with their drop; handlers end when they see that they were asked to.
+  // Streams are destroyed at once; handlers return later, after they were asked to stop.
   EXPECT_EQ(world.adapter->closed(), world.adapter->opened());
   eventually(
       [&] {
@@ -241,7 +241,7 @@ void drop_after(const Case& test, std::size_t count, How how) {
   eventually([&] { return world.runtime->stats().threads == 0; }, "the end of the threads");
 }
 
-TEST(Drop, AtAnyEventLeavesNothingBehind) {
+TEST(Drop, AfterAnyEventLeavesNothingBehind) {
   for (const Case& test : cases()) {
     const std::size_t events = count_events(test);
     ASSERT_EQ(events, test.waits_after.value_or(events)) << test.name;
@@ -278,8 +278,8 @@ TEST(Drop, OfASessionStreamKeepsTheMessageAndEveryFinishedStep) {
   }
 }
 
-TEST(Drop, FromAnotherThreadsCallbackIsNoDifferent) {
-  // The stream is moved to, read and dropped on another thread than the one that made it.
+TEST(Drop, OnAnotherThreadWorksTheSame) {
+  // The stream is read and dropped on a thread that did not make it.
   World world(cases()[3]);
   AnyStream events = open_chat(world.engine, {});
   (void)events.try_next();
@@ -288,7 +288,7 @@ TEST(Drop, FromAnotherThreadsCallbackIsNoDifferent) {
 }
 
 TEST(Drop, OfTheRuntimeBeforeTheStreamIsHarmless) {
-  // The stream keeps the runtime that it needs.
+  // The stream keeps its runtime alive.
   auto runtime = Runtime::create();
   std::optional<Engine> engine(
       Engine({.adapter = fake({{fake_text("a"), fake_delay(milliseconds(1)), fake_text("b")}}), .runtime = runtime}));

@@ -1,4 +1,4 @@
-// A run that begins with one provider and goes on with another, over loopback TLS and with the real codecs.
+// A run that begins with one provider and continues with another, over loopback TLS and with the real codecs.
 #include "allm/fallback.hpp"
 
 #include <cstddef>
@@ -21,7 +21,7 @@ using testing::ProviderCase;
 using testing::Reply;
 using testing::ServedRequest;
 
-// Answers the first request with the stream of a transcript, and is then unavailable.
+// A server that answers the first request with the stream of a transcript, and is unavailable afterwards.
 class FailsLater {
  public:
   explicit FailsLater(const std::string& transcript)
@@ -41,7 +41,7 @@ class FailsLater {
   HttpServer server_;
 };
 
-// Always gives the same answer, and keeps what it was sent.
+// A server that always gives the same answer and keeps the requests.
 class Answers {
  public:
   explicit Answers(std::string body)
@@ -76,8 +76,8 @@ const ProviderCase& provider(const std::string& name) {
 
 struct Switch {
   const char* from;
-  const char* transcript;          // in which it calls tools and leaves state for its next request
-  std::vector<std::string> state;  // must not reach another provider
+  const char* transcript;          // the model calls tools and sends state for the next request
+  std::vector<std::string> state;  // texts that must not be sent to another provider
 };
 const std::vector<Switch>& switches() {
   static const std::vector<Switch> all = {

@@ -1,4 +1,4 @@
-// The folded form of every function equals the fold of its stream, on random scripts, tools and options.
+// The result of every function equals the fold of its stream, for random scripts, tools and options.
 #include <algorithm>
 #include <cstddef>
 #include <limits>
@@ -27,17 +27,17 @@ using std::chrono::milliseconds;
 
 // --- Random runs
 
-// Completions that are never answered: their calls time out.
+// Keeps completions without answering them, so their calls time out.
 void keep(ToolCompletion done) {
   static std::mutex mutex;
   static std::vector<ToolCompletion> kept;
   const std::lock_guard lock(mutex);
-  // Only the oldest go: those of the batch that runs now must stay unanswered.
+  // Destroying a completion answers its call, so only the oldest are removed, whose batches have ended.
   if (kept.size() == 64) kept.erase(kept.begin(), kept.begin() + 32);
   kept.push_back(std::move(done));
 }
 
-// One tool of every kind. What each does depends on its arguments alone, so that two runs do the same.
+// One tool of every kind. A tool depends only on its arguments, so that two runs have the same result.
 const std::vector<Tool>& all_tools() {
   static const Json checked =
       Json::parse(R"({"type":"object","properties":{"n":{"type":"integer","maximum":3}},"required":["n"]})");
@@ -92,7 +92,7 @@ struct RandomRun {
   Json params = Json::object();
   Json context = Json::object();
 
-  // An engine with a cursor of its own.
+  // A new engine, whose fake starts at the first script.
   Engine engine() const {
     return Engine({.adapter = std::make_shared<FakeAdapter>(script),
                    .model = "m",
@@ -148,7 +148,7 @@ class Maker {
     return made;
   }
 
-  // Filters of the events, which change what is shown and nothing else.
+  // Sets random event filters. They hide events and must not change the result.
   void filter(CallOptions& options) {
     options.emit_text_deltas = random_.chance();
     options.emit_tool_deltas = random_.chance();
@@ -278,11 +278,11 @@ class Maker {
     if (random_.chance(8)) options.max_tool_calls = few();
     if (random_.chance(8)) {
       options.max_repeated_failures = few();
-      options.max_concurrency = 1;  // of two that fail at once, either may be the one too many
+      options.max_concurrency = 1;  // with two failures at once, either could be the one that reaches the limit
     }
   }
 
-  // What it decides depends on the call alone, so that two runs do the same.
+  // The gate's decision depends only on the call, so that two runs have the same result.
   ApprovalGate gate() {
     const std::size_t salt = random_.below(12);
     return [salt](std::span<const ToolCall> calls) {
@@ -350,7 +350,7 @@ StreamCollector collect(EventStream events, Thread seed = {}) {
   return collector;
 }
 
-// In every turn each call is answered once, but for those that are pending.
+// Every call has exactly one result; pending calls have none.
 void check_answers(const ChatResult& result) {
   std::vector<ToolCall> pending(result.manual_tool_calls().begin(), result.manual_tool_calls().end());
   if (pending.empty() && std::holds_alternative<ended::Manual>(result.end)) pending = result.final_response->tool_calls;
@@ -403,14 +403,14 @@ RC_GTEST_PROP(Fold, GenerateIsTheFoldOfItsStream, (const gen::Source& source)) {
   const std::string expected = written(generate(run.engine(), request, run.options));
   RC_ASSERT(written(collect(stream_generate(run.engine(), request, run.options)).response()) == expected);
 
-  // Calls of which only pieces of the arguments came are not known without the pieces.
+  // A call that has only argument deltas cannot be collected without them.
   CallOptions filtered = run.options;
   maker.filter(filtered);
   filtered.emit_tool_deltas = true;
   RC_ASSERT(written(generate(run.engine(), request, filtered)) == expected);
 }
 
-// finish() after any number of events gives what the folded function returns.
+// The result of finish() after `read` events.
 template <class Stream>
 std::string finished_after(Stream events, std::size_t read) {
   for (std::size_t i = 0; i < read && events.next(); ++i) {

@@ -1,4 +1,4 @@
-// fork() in the host: a child that uses its parent's runtime gets an error and never hangs.
+// fork() in the program: a child that uses its parent's runtime gets an error and does not hang.
 #include <chrono>
 #include <csignal>
 #include <functional>

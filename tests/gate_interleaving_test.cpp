@@ -1,5 +1,4 @@
-// Whatever the gate decides, however calls run at once and whenever the run is cancelled: what was not allowed never
-// runs.
+// A call that the gate did not allow never runs, for random decisions, concurrency and moments of cancellation.
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -22,7 +21,7 @@
 namespace allm::gate_interleaving_test {
 namespace {
 
-// The calls of one case. Handlers may come later than the case is over, so they share it.
+// The calls of one case. Shared with the handlers, which may run after the case has ended.
 struct Turn {
   explicit Turn(std::size_t size) : decisions(size), runs(size) {}
   bool may_run(std::size_t i) const {
@@ -61,7 +60,7 @@ class Case {
       from_consumer_ = random_.chance();
       if (!from_consumer_) {
         other = std::jthread([this, turns = random_.below(10'000)] {
-          // Spins: to give way costs a busy machine a time slice each.
+          // Spins, because yielding costs a whole time slice on a busy machine.
           for (std::atomic<std::size_t> i = 0; i < turns; ++i) {
           }
           cancel();
@@ -172,7 +171,7 @@ void check(const Turn& turn) {
 }
 
 RC_GTEST_PROP(GateInterleaving, WhatIsNotAllowedNeverRuns, (const gen::Source& source)) {
-  // Handlers of earlier cases may come late: they are looked at again.
+  // Handlers may run after their case has ended, so earlier cases are checked again.
   static std::vector<std::shared_ptr<Turn>> earlier;
   Case random_case(source);
   earlier.push_back(random_case.run());

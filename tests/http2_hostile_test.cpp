@@ -1,4 +1,4 @@
-// A server that breaks the rules behind HTTP/2: the streams of a connection share it, and one must not harm another.
+// Misbehaving servers behind HTTP/2. Streams share a connection, and the error of one must not affect another.
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -30,7 +30,7 @@ using testing::Reply;
 using testing::say_hello;
 using testing::ServedRequest;
 
-// Answers the next request so, and all others with "Hello wörld".
+// The server answers one request with the handler of misbehave_once(), and all others with "Hello wörld".
 class Http2Hostile : public ::testing::Test {
  protected:
   void misbehave_once(HttpServer::Handler handler) {
@@ -65,7 +65,7 @@ class Http2Hostile : public ::testing::Test {
   HttpServer::Handler next_;
 };
 
-TEST_F(Http2Hostile, EveryMisbehaviourHasItsError) {
+TEST_F(Http2Hostile, EveryKindOfMisbehaviourIsReported) {
   struct Case {
     const char* name;
     HttpServer::Handler handler;
@@ -81,8 +81,8 @@ TEST_F(Http2Hostile, EveryMisbehaviourHasItsError) {
       {"HTML", testing::answer_html, "malformed_response"},
       {"redirect", testing::redirect, "invalid_request"},
       {"garbled UTF-8", testing::garble_utf8, "malformed_event"},
-      // The proxy answers for such a server.
-      {"no HTTP", testing::answer_without_http, "provider_unavailable"},
+      // In these two cases the proxy answers in place of the server.
+      {"not HTTP", testing::answer_without_http, "provider_unavailable"},
       {"endless headers", testing::send_headers_without_end, "provider_unavailable"},
       {"empty answer", testing::answer_nothing, "network_error"},
   };
@@ -108,8 +108,8 @@ TEST_F(Http2Hostile, ACutAtAnyByteIsAnErrorOrTheAnswer) {
     if (response && !response->error) {
       EXPECT_EQ(response->text(), "Hello wörld") << cut;
     } else {
-      // Before it has sent anything on the proxy answers for the server, and it may throw away what it has not sent
-      // yet.
+      // The proxy answers in place of the server if it has forwarded nothing yet, and it may discard bytes that it has
+      // not forwarded.
       const std::string reason(error_of(response).reason());
       EXPECT_TRUE(reason == "network_error" || reason == "provider_unavailable") << cut << ": " << reason;
     }
@@ -117,11 +117,11 @@ TEST_F(Http2Hostile, ACutAtAnyByteIsAnErrorOrTheAnswer) {
   expect_hello(ask(asking));
 }
 
-TEST_F(Http2Hostile, SilenceIsATimeoutOfItsStreamAlone) {
-  const Engine impatient = engine({.receive_timeout = milliseconds(200), .stream_timeout = milliseconds(200)});
-  const Engine patient = engine();
+TEST_F(Http2Hostile, ASilentStreamTimesOutAndItsSiblingGoesOn) {
+  const Engine short_timeouts = engine({.receive_timeout = milliseconds(200), .stream_timeout = milliseconds(200)});
+  const Engine default_timeouts = engine();
   for (const bool begun : {false, true}) {
-    const auto silent = std::make_shared<Gate>();  // the server's thread may outlive this round
+    const auto silent = std::make_shared<Gate>();  // shared, because the server's thread may outlive this iteration
     const auto over = std::make_shared<Gate>();
     misbehave_once([begun, silent, over](const ServedRequest&, Reply& reply) {
       if (begun) {
@@ -132,10 +132,10 @@ TEST_F(Http2Hostile, SilenceIsATimeoutOfItsStreamAlone) {
       over->wait();
       reply.cut();
     });
-    EventStream stalled = stream_generate(impatient, {.messages = {user("hi")}});
+    EventStream stalled = stream_generate(short_timeouts, {.messages = {user("hi")}});
     EXPECT_TRUE(stalled.try_next().is_pending());
     silent->wait();
-    expect_hello(ask(patient));
+    expect_hello(ask(default_timeouts));
     std::vector<Event> events;
     while (auto event = stalled.next()) events.push_back(*std::move(event));
     ASSERT_FALSE(events.empty());
@@ -143,11 +143,11 @@ TEST_F(Http2Hostile, SilenceIsATimeoutOfItsStreamAlone) {
     ASSERT_NE(failed, nullptr) << begun;
     EXPECT_EQ(failed->error.reason(), "timeout") << failed->error.message();
     over->open();
-    expect_hello(ask(impatient));
+    expect_hello(ask(short_timeouts));
   }
 }
 
-TEST_F(Http2Hostile, ADroppedStreamLeavesItsSiblingAlone) {
+TEST_F(Http2Hostile, ADroppedStreamDoesNotAffectItsSibling) {
   const Engine asking = engine();
   const auto begun = std::make_shared<Gate>();
   const auto over = std::make_shared<Gate>();
@@ -168,7 +168,7 @@ TEST_F(Http2Hostile, ADroppedStreamLeavesItsSiblingAlone) {
   over->open();
 }
 
-TEST_F(Http2Hostile, AnEventWithoutEndIsCutOff) {
+TEST_F(Http2Hostile, AnEndlessEventIsAnError) {
   const Engine asking = engine({.max_event_bytes = std::size_t{1} << 20U});
   misbehave_once([](const ServedRequest&, Reply& reply) {
     reply.begin(200, kStream);
@@ -180,7 +180,7 @@ TEST_F(Http2Hostile, AnEventWithoutEndIsCutOff) {
   expect_hello(ask(asking));
 }
 
-TEST_F(Http2Hostile, ServerErrorsAreTriedAgain) {
+TEST_F(Http2Hostile, ServerErrorsAreRetried) {
   misbehave_once([](const ServedRequest&, Reply& reply) { reply.send(500, "text/plain", "no"); });
   expect_hello(ask(engine({}, testing::quick_retries())));
 }

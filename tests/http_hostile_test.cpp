@@ -1,4 +1,4 @@
-// A server that breaks the rules: each way gets its error, and the next call works.
+// Misbehaving servers: each kind of misbehaviour is an error, and the next call works.
 #include <atomic>
 #include <cstddef>
 #include <string>
@@ -31,7 +31,7 @@ struct Misbehaviour {
   const char* reason;
 };
 
-TEST(HostileServer, EveryMisbehaviourHasItsError) {
+TEST(HostileServer, EveryKindOfMisbehaviourIsReported) {
   const std::vector<Misbehaviour> cases = {
       {"bad key, repeated", testing::repeat_key, "authentication_failed"},
       {"bad key, a part of it repeated",
@@ -45,7 +45,7 @@ TEST(HostileServer, EveryMisbehaviourHasItsError) {
       {"HTML", testing::answer_html, "malformed_response"},
       {"redirect", testing::redirect, "invalid_request"},
       {"endless headers", testing::send_headers_without_end, "malformed_response"},
-      {"no HTTP", testing::answer_without_http, "network_error"},
+      {"not HTTP", testing::answer_without_http, "network_error"},
       {"garbled UTF-8", testing::garble_utf8, "malformed_event"},
       {"wrong content type", [](const ServedRequest&, Reply& reply) { reply.send(200, "image/png", "\x89PNG\r\n"); },
        "malformed_response"},
@@ -58,7 +58,7 @@ TEST(HostileServer, EveryMisbehaviourHasItsError) {
          testing::send_stream(reply, "data: " + std::string(100'000, '[') + "\n\n");
        },
        "malformed_event"},
-      {"a length that is none",
+      {"an invalid length",
        [](const ServedRequest&, Reply& reply) {
          reply.write("HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n");
          reply.cut();
@@ -117,7 +117,7 @@ TEST(HostileServer, ACutWithinTheHeadIsANetworkError) {
   }
 }
 
-TEST(HostileServer, AnEventWithoutEndIsCutOff) {
+TEST(HostileServer, AnEndlessEventIsAnError) {
   for (const std::size_t limit : {std::size_t{1} << 20U, HttpOptions().max_event_bytes}) {
     const HttpServer server([](const ServedRequest&, Reply& reply) {
       reply.begin(200, kStream);

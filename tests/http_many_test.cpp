@@ -1,4 +1,4 @@
-// A thousand streams at once: all of them right, none of them a thread.
+// A thousand streams at once: all have the right result, and no stream needs a thread.
 #include <cstddef>
 #include <dirent.h>
 #include <memory>
@@ -37,7 +37,7 @@ void expect_all_right(const Engine& engine, const HttpServer& server, Gate& go, 
     (void)streams.back().try_next();
   }
   waiting.wait_for(kStreams);
-  // Each connection of the server has a thread; the rest is gtest's and ours.
+  // The server has one thread per connection; a few more belong to gtest and the runtime.
   EXPECT_LT(threads_of_process(), server.connections() + 16);
   for (std::size_t i = 0; i < kStreams; i += 2) streams[i].drop();
   go.open();

@@ -1,4 +1,4 @@
-// The transport and the adapters over it, against a real server on loopback TLS.
+// The HTTP transport and the OpenAI adapter, with a real TLS server on loopback.
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -33,7 +33,7 @@ using testing::Reply;
 using testing::say_hello;
 using testing::ServedRequest;
 
-// A value that the server's thread leaves for the test.
+// A value that the server's thread stores for the test. Safe to call from any thread.
 template <class T>
 class Kept {
  public:
@@ -62,14 +62,14 @@ TEST(HttpTransport, StreamsAnAnswer) {
   EXPECT_EQ(seen.get().header("authorization"), std::string("Bearer ") + chat_key());
 }
 
-TEST(HttpTransport, UsesItsConnectionAgain) {
+TEST(HttpTransport, ReusesItsConnection) {
   const HttpServer server([](const ServedRequest&, Reply& reply) { say_hello(reply); });
   const Engine engine = engine_at(server);
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(ask(engine).has_value());
   EXPECT_EQ(server.connections(), 1U);
 }
 
-TEST(HttpTransport, AConnectionThatTheServerClosesMeanwhileIsReplaced) {
+TEST(HttpTransport, AConnectionThatTheServerClosedIsReplaced) {
   const HttpServer server([](const ServedRequest&, Reply& reply) {
     say_hello(reply);
     reply.cut();
@@ -79,7 +79,7 @@ TEST(HttpTransport, AConnectionThatTheServerClosesMeanwhileIsReplaced) {
   EXPECT_EQ(server.connections(), 10U);
 }
 
-// Handles are kept between exchanges; what one call set must not reach another.
+// The transport reuses curl handles, so no setting of one exchange may remain for the next.
 TEST(HttpTransport, NothingOfOneExchangeReachesTheNext) {
   Kept<ServedRequest> seen;
   const HttpServer server([&](const ServedRequest& request, Reply& reply) {
@@ -88,7 +88,7 @@ TEST(HttpTransport, NothingOfOneExchangeReachesTheNext) {
   });
   const Engine trusting = engine_at(server);
   expect_hello(ask(trusting));
-  // Without the authority's certificate the connection that is open already is none for this engine.
+  // This engine does not trust the server's authority, so it must not use the open connection.
   const Engine strict(
       {.adapter =
            openai({.base_url = server.url() + "/v1", .endpoint = OpenAiOptions::Endpoint::chat, .api_key = chat_key()}),
@@ -117,8 +117,7 @@ TEST(HttpTransport, ASourceKeepsTheRuntimeThatItNeeds) {
   expect_hello(collector.response());
 }
 
-// After several answers that came at once the next one is awaited awake, and may still take its time.
-TEST(HttpTransport, AnAnswerMayBeSlowAfterQuickOnes) {
+TEST(HttpTransport, ASlowAnswerAfterFastOnesArrives) {
   std::atomic<Gate*> held = nullptr;
   Gate asked;
   const HttpServer server([&](const ServedRequest&, Reply& reply) {
@@ -140,7 +139,7 @@ TEST(HttpTransport, AnAnswerMayBeSlowAfterQuickOnes) {
   EXPECT_EQ(server.connections(), 1U);
 }
 
-TEST(HttpTransport, TakesBytesOneAtATime) {
+TEST(HttpTransport, ReadsAnAnswerByteByByte) {
   const HttpServer server([](const ServedRequest&, Reply& reply) {
     reply.begin(200, kStream);
     for (const char& byte : hello()) reply.chunk({&byte, 1});
@@ -149,8 +148,8 @@ TEST(HttpTransport, TakesBytesOneAtATime) {
   expect_hello(ask(engine_at(server)));
 }
 
-// curl's own timer of the connection fires within the exchange, and is its last.
-TEST(HttpTransport, AnAnswerMayTakeLongerThanToConnect) {
+// curl's connect timer fires during the exchange. No other timer follows it.
+TEST(HttpTransport, TheConnectTimeoutDoesNotLimitTheAnswer) {
   constexpr milliseconds kConnect{50};
   const HttpServer server([&](const ServedRequest&, Reply& reply) {
     reply.begin(200, kStream);
@@ -163,7 +162,7 @@ TEST(HttpTransport, AnAnswerMayTakeLongerThanToConnect) {
   for (int i = 0; i < 2; ++i) expect_hello(ask(engine));
 }
 
-TEST(HttpTransport, AConnectionThatIsGivenUpLeavesNothingBehind) {
+TEST(HttpTransport, AnAbandonedConnectionDoesNotAffectTheNext) {
   testing::FullListener full;
   const Engine engine(
       {.adapter =
@@ -176,7 +175,7 @@ TEST(HttpTransport, AConnectionThatIsGivenUpLeavesNothingBehind) {
     EventStream given_up = stream_generate(engine, {.messages = {user("hi")}});
     EXPECT_TRUE(given_up.next(soon()).is_pending());
   }
-  // Its socket's number is that of the next one, which must be watched all the same.
+  // The next socket gets the same descriptor number and must be watched nevertheless.
   EventStream waiting = stream_generate(engine, {.messages = {user("hi")}});
   EXPECT_TRUE(waiting.next(soon()).is_pending());
   std::atomic<bool> heard = false;
@@ -211,7 +210,7 @@ TEST(HttpTransport, SilenceWithinTheAnswerIsATimeout) {
   EXPECT_EQ(error_of(response).message(), "the server sent nothing for 0.05 s");
 }
 
-TEST(HttpTransport, TheWholeRequestHasALimitToo) {
+TEST(HttpTransport, TheRequestTimeoutLimitsTheWholeRequest) {
   Gate over;
   const HttpServer server([&](const ServedRequest&, Reply& reply) {
     reply.begin(200, kStream);
@@ -225,7 +224,7 @@ TEST(HttpTransport, TheWholeRequestHasALimitToo) {
   EXPECT_EQ(error_of(response).message(), "the request took longer than 0.1 s");
 }
 
-TEST(HttpTransport, ACallCanSetTheLimits) {
+TEST(HttpTransport, ACallCanSetTheTimeouts) {
   Gate over;
   Kept<ServedRequest> seen;
   const HttpServer server([&](const ServedRequest& request, Reply&) {
@@ -240,13 +239,13 @@ TEST(HttpTransport, ACallCanSetTheLimits) {
                                                 {"top_p", 0.5}}});
   over.open();
   EXPECT_EQ(error_of(response).message(), "the server did not answer within 0.05 s");
-  EXPECT_EQ(seen.get().body.find("timeout"), std::string::npos) << "it is no business of the server's";
+  EXPECT_EQ(seen.get().body.find("timeout"), std::string::npos) << "timeouts are not sent to the server";
   EXPECT_NE(seen.get().body.find("top_p"), std::string::npos);
   EXPECT_EQ(error_of(ask(engine, {.params = {{"stream_timeout", "soon"}}})).message(),
             "invalid option: stream_timeout must be a number of milliseconds, at least 1");
 }
 
-TEST(HttpTransport, TheRunHasALimitToo) {
+TEST(HttpTransport, TheRunTimeoutLimitsAnExchange) {
   Gate over;
   const HttpServer server([&](const ServedRequest&, Reply& reply) {
     reply.begin(200, kStream);
@@ -259,7 +258,7 @@ TEST(HttpTransport, TheRunHasALimitToo) {
   EXPECT_EQ(error_of(response).message(), "the run took longer than its run_timeout of 100 ms");
 }
 
-TEST(HttpTransport, AWaitBeyondTheRunsLimitIsNotBegun) {
+TEST(HttpTransport, ARetryThatWouldExceedTheRunTimeoutIsNotMade) {
   std::atomic<int> calls = 0;
   const HttpServer server([&](const ServedRequest&, Reply& reply) {
     ++calls;
@@ -291,7 +290,7 @@ TEST(HttpTransport, EveryFormOfRetryAfterIsUnderstood) {
   }
 }
 
-TEST(HttpTransport, AskedToWaitItWaitsAndSucceeds) {
+TEST(HttpTransport, ARetryWaitsForRetryAfterAndSucceeds) {
   std::atomic<int> calls = 0;
   const HttpServer server([&](const ServedRequest&, Reply& reply) {
     if (++calls > 1) return say_hello(reply);
@@ -301,7 +300,7 @@ TEST(HttpTransport, AskedToWaitItWaitsAndSucceeds) {
   EXPECT_EQ(calls, 2);
 }
 
-TEST(HttpTransport, AServerWithoutStreamOptionsIsAskedWithoutThem) {
+TEST(HttpTransport, AServerThatRefusesStreamOptionsGetsRequestsWithoutThem) {
   std::atomic<int> refused = 0;
   Kept<ServedRequest> first;
   Kept<ServedRequest> accepted;
@@ -342,7 +341,7 @@ TEST(HttpTransport, CompressedAnswersAreRead) {
   EXPECT_NE(seen.get().header("accept-encoding").find("gzip"), std::string::npos);
 }
 
-TEST(HttpTransport, AProxyIsUsedIfOneIsNamed) {
+TEST(HttpTransport, AProxyIsUsedIfItIsSet) {
   Kept<ServedRequest> seen;
   const HttpServer proxy(
       [&](const ServedRequest& request, Reply& reply) {
@@ -357,7 +356,7 @@ TEST(HttpTransport, AProxyIsUsedIfOneIsNamed) {
   EXPECT_EQ(seen.get().header("authorization"), "") << "the key is not the proxy's business";
 }
 
-TEST(HttpTransport, ServerErrorsAreTriedAgain) {
+TEST(HttpTransport, ServerErrorsAreRetried) {
   std::atomic<int> calls = 0;
   const HttpServer server([&](const ServedRequest&, Reply& reply) {
     if (++calls < 3) return reply.send(500, "application/json", R"({"error":{"message":"oops"}})");
@@ -368,7 +367,7 @@ TEST(HttpTransport, ServerErrorsAreTriedAgain) {
   EXPECT_EQ(calls, 3);
 }
 
-TEST(HttpTransport, HopelessErrorsAreNotTriedAgain) {
+TEST(HttpTransport, PermanentErrorsAreNotRetried) {
   std::atomic<int> calls = 0;
   const HttpServer server([&](const ServedRequest&, Reply& reply) {
     ++calls;

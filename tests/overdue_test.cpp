@@ -1,5 +1,5 @@
-// Handlers that never return: every call still gets its result, the run goes on, and the process ends cleanly while
-// they are blocked for good. A program of its own: the threads stay until the process is gone.
+// Handlers that never return: every call still gets a result, the run continues, and the process exits cleanly while
+// the handlers are blocked. This is a program of its own, because the threads exist until the process exits.
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kCalls = 1000;
 
-// Never released and never destroyed: it is waited for until the process is gone.
+// Never released, and never destroyed because handlers wait for it until the process exits.
 std::counting_semaphore<>& never() {
   static auto* const semaphore = new std::counting_semaphore<>(0);
   return *semaphore;
@@ -56,14 +56,14 @@ std::size_t timeouts(const ChatResult& result) {
   return count;
 }
 
-TEST(Overdue, AThousandHandlersThatNeverReturnDoNotKeepAChatFromItsAnswer) {
+TEST(Overdue, AChatIsAnsweredWhileAThousandHandlersNeverReturn) {
   const Result<ChatResult> result = run(kCalls);
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(timeouts(*result), kCalls);
   EXPECT_EQ(result->text(), "moved on");
   EXPECT_EQ(result->halted_reason(), "completed");
 
-  // On a busy machine a call can be over before it had a thread; such a one is not set aside. Make up for them.
+  // On a busy machine a call can time out before it has a thread; no thread is set aside for it. Run the missing calls.
   while (entered() < kCalls) {
     const std::size_t missing = kCalls - entered();
     const Result<ChatResult> more = run(missing);

@@ -1,5 +1,5 @@
-// The part of a prompt that providers cache never moves: a later request of a conversation is the earlier one with
-// messages inserted at the end of its list. Everything else stays the same, byte for byte.
+// The prompt prefix that providers cache never changes: a later request of a conversation is the earlier request with
+// messages added at the end of its list. All other bytes are the same.
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -56,7 +56,7 @@ std::vector<Tool> tools() {
   };
 }
 
-// What the adapter was sent in two turns of a session, each with tools that run.
+// The calls that the adapter receives in two turns of a session; tools run in both turns.
 std::vector<AdapterCall> calls_of_a_conversation(const PromptCache& cache) {
   const FakeCallScript calls_tools = {fake_text("Let me see."), fake_tool_call("call_1", "weather", {{"city", "Rome"}}),
                                       fake_tool_call("call_2", "fails"), fake_finish(FinishReason::tool_calls)};
@@ -83,7 +83,7 @@ std::string body_of(const CodecCase& one, AdapterCall call) {
   return request ? request->body : "";
 }
 
-// `later` is `earlier` with something inserted before the bracket that ends a list.
+// Expects that `later` is `earlier` with text inserted before the bracket that ends a list.
 void expect_extended(const std::string& earlier, const std::string& later) {
   const auto [left, right] = std::ranges::mismatch(earlier, later);
   ASSERT_NE(left, earlier.end()) << earlier << '\n' << later;

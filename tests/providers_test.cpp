@@ -1,4 +1,4 @@
-// Every provider through the public API, against a real server on loopback TLS, by HTTP/1.1 and by HTTP/2.
+// Every provider through the public API, with a real TLS server on loopback, over HTTP/1.1 and HTTP/2.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -30,7 +30,7 @@ using testing::ProviderCase;
 using testing::Reply;
 using testing::ServedRequest;
 
-// A server that gives these streams in order, the last one over and over, and keeps what it was sent.
+// A server that sends these streams in order and repeats the last one. It keeps the requests.
 class Provider {
  public:
   Provider(std::vector<std::string> streams, bool http2)
@@ -65,7 +65,7 @@ class Provider {
   std::unique_ptr<testing::Http2Front> front_;
 };
 
-// A file of the running test's own.
+// The path of a temporary file for the running test.
 std::string file_of_test() {
   std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
   std::ranges::replace(name, '/', '_');
@@ -98,7 +98,7 @@ class Providers : public ::testing::TestWithParam<Case> {
   const ProviderCase& provider() const { return *GetParam().provider; }
   Engine engine(const Provider& server) const { return engine_of(provider(), server.url(), server.ca_file()); }
 
-  // The body that this provider documents for a request of that name.
+  // The body that the provider's documentation has for this kind of request.
   Json documented(const char* name) const {
     const std::string path = std::string(ALLM_SOURCE_DIR) + "/tests/data/provider_requests.json";
     return Json::parse(file_text(path)).at(provider().name).at(name);
@@ -159,7 +159,7 @@ TEST_P(Providers, AnswerInAFormat) {
   EXPECT_EQ(server.body(0), documented("structured"));
 }
 
-TEST_P(Providers, LookAtImages) {
+TEST_P(Providers, AcceptImages) {
   const Provider server({provider().answer("A dot.")}, GetParam().http2);
   std::vector<Part> parts = {TextPart{"What is it?"},
                              ImagePart{.image = *image_from_data_uri("data:image/png;base64,iVBORw0KGgo=")}};
@@ -218,7 +218,7 @@ TEST_P(Providers, AreRecordedAndReplayed) {
   std::filesystem::remove(path);
 }
 
-TEST(Gemini, RefusesImagesThatItWouldHaveToFetch) {
+TEST(Gemini, RefusesImagesByUrl) {
   const Provider server({"unused"}, false);
   const std::vector<Part> parts = {ImagePart{.image = {.source = ImageUrl{"https://example.org/dot.png"}}}};
   const Engine engine = engine_of(testing::provider_cases()[3], server.url(), server.ca_file());
@@ -228,7 +228,7 @@ TEST(Gemini, RefusesImagesThatItWouldHaveToFetch) {
   EXPECT_TRUE(server.requests().empty());
 }
 
-// The transcripts in which the model's turn carries state of the provider, or calls.
+// Transcripts whose message has tool calls or state of the provider.
 class SavedSessions : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(All, SavedSessions,
                          ::testing::Values("openai-chat-single-tool", "openai-responses-parallel-tools",
@@ -247,7 +247,7 @@ const ProviderCase& provider_of(std::string_view transcript) {
   throw std::runtime_error("no provider of that transcript");
 }
 
-TEST_P(SavedSessions, GoOnWithWhatTheProviderWantsBack) {
+TEST_P(SavedSessions, SendTheProvidersStateBack) {
   const Transcript transcript = load_transcript(GetParam());
   const ProviderCase& provider = provider_of(GetParam());
   const std::string_view name = provider.name;

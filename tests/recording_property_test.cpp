@@ -1,4 +1,4 @@
-// parse(write(e)) == e for random events of every kind that a model gives; and what is redacted once stays so.
+// parse(write(e)) == e for random events of every kind that a model produces. Redacting twice changes nothing.
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,7 +62,7 @@ RC_GTEST_PROP(Recording, EventsSurviveJson, (const gen::Source& source)) {
   RC_ASSERT(*read == event);
 }
 
-RC_GTEST_PROP(Recording, ExchangesSurvive, (const gen::Source& source)) {
+RC_GTEST_PROP(Recording, ExchangesSurviveJson, (const gen::Source& source)) {
   gen::Random random(source);
   AdapterCall call{.request = random.request(), .model = random.maybe([&] { return random.model(); })};
   call.options = random.object(2);
@@ -76,7 +76,7 @@ RC_GTEST_PROP(Recording, ExchangesSurvive, (const gen::Source& source)) {
   RC_ASSERT(json_equal(read->request, request_form(call)));
 }
 
-// Text in which secrets begin, end and touch.
+// Text with complete, incomplete and adjacent secrets.
 std::string secretive(gen::Random& random) {
   static const std::vector<std::string> parts = {"sk-",    "abcdef", "01234567", "AIza", "[REDACTED]", " ",
                                                  "ya29.x", "-",      "org-",     "k",    "s",          "_1"};
@@ -91,7 +91,7 @@ RC_GTEST_PROP(Recording, RedactingTwiceChangesNothing, (const gen::Source& sourc
   RC_ASSERT(redact(once, "01234567") == once);
 }
 
-// A replayed message is sent back in the next request: it must be what was recorded there.
+// A replayed message is part of the next request, which must equal the recorded and redacted request.
 RC_GTEST_PROP(Recording, RedactedPiecesAreTheRedactedText, (const gen::Source& source)) {
   gen::Random random(source);
   std::vector<std::string> pieces(random.below(6));

@@ -1,4 +1,4 @@
-// parse(write(x)) == x for random values of every data type, through texts and through Json.
+// parse(write(x)) == x for random values of every data type, through text and through Json values.
 #include <gtest/gtest.h>
 
 #include "allm/serialize.hpp"

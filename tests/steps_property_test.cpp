@@ -1,4 +1,4 @@
-// No stock hook of prepare_step separates a call from its result, whatever the thread.
+// For random threads, no stock hook of prepare_step separates a call from its result.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -12,7 +12,7 @@
 namespace allm::steps_property_test {
 namespace {
 
-// Results without a call before them, and calls without a result after them, by id.
+// Counts, by id, results without a call before them and calls without a result after them.
 std::map<std::string, int> unmatched(const MessageList& messages) {
   std::map<std::string, int> open;
   std::map<std::string, int> found;

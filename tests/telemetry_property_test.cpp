@@ -24,7 +24,7 @@ using Record = CollectingTelemetry::Record;
 
 const std::string kCaller = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
-// Keeps the completion until its run is over; the call has timed out by then.
+// Keeps the completion until its call has timed out.
 void answer_late(ToolCompletion done) {
   static std::mutex mutex;
   static std::vector<ToolCompletion> kept;
@@ -80,7 +80,7 @@ struct RandomRun {
   Engine engine;
   CallOptions options;
   std::stop_source stop;
-  std::size_t reads = 0;  // how many events are read before the stream is dropped or cancelled
+  std::size_t reads = 0;  // events that are read before the stream is dropped or cancelled
   bool is_cancelled = false;
 };
 
@@ -118,7 +118,7 @@ EventStream open(RandomRun& run, gen::Random& random) {
   }
 }
 
-// Reads to the end, or so far and then drops or cancels the run.
+// Reads the stream to its end, or reads `run.reads` events and then drops or cancels the run.
 void read(EventStream events, RandomRun& run) {
   for (std::size_t i = 0; i < run.reads; ++i) {
     if (!events.next()) return;
@@ -136,7 +136,7 @@ struct Interval {
   SpanId parent = {};
 };
 
-// The spans by their ids, with the places of their starts and ends among the records.
+// The spans by id, with the indices of the records of their start and end.
 std::map<SpanId, Interval> intervals(const std::vector<Record>& records) {
   std::map<SpanId, Interval> spans;
   std::map<SpanId, int> ends;
