@@ -77,7 +77,7 @@ RC_GTEST_PROP(Recording, ExchangesSurviveJson, (const gen::Source& source)) {
 }
 
 // Text with complete, incomplete and adjacent secrets.
-std::string secretive(gen::Random& random) {
+std::string text_with_secrets(gen::Random& random) {
   static const std::vector<std::string> parts = {"sk-",    "abcdef", "01234567", "AIza", "[REDACTED]", " ",
                                                  "ya29.x", "-",      "org-",     "k",    "s",          "_1"};
   std::string text;
@@ -87,7 +87,7 @@ std::string secretive(gen::Random& random) {
 
 RC_GTEST_PROP(Recording, RedactingTwiceChangesNothing, (const gen::Source& source)) {
   gen::Random random(source);
-  const std::string once = redact(secretive(random), "01234567");
+  const std::string once = redact(text_with_secrets(random), "01234567");
   RC_ASSERT(redact(once, "01234567") == once);
 }
 
@@ -98,7 +98,7 @@ RC_GTEST_PROP(Recording, RedactedPiecesAreTheRedactedText, (const gen::Source& s
   std::vector<std::string*> pointers;
   std::string text;
   for (std::string& piece : pieces) {
-    piece = secretive(random);
+    piece = text_with_secrets(random);
     text += piece;
     pointers.push_back(&piece);
   }

@@ -54,8 +54,8 @@ Finding throws_nothing(const Reading& reading) {
 Finding pending_calls_the_waker(const Reading& reading) {
   if (!reading.never_woken) return std::nullopt;
   return "after " + std::to_string(reading.events.size()) +
-         " events poll() returned pending and no waker was called. Keep the waker and call it when polling again is "
-         "worth it.";
+         " events poll() returned pending and no waker was called. Keep the waker and call it when the source "
+         "can be polled again.";
 }
 
 Finding latest_waker_is_called(const Reading& reading) {
@@ -76,7 +76,7 @@ Finding answers_the_request(const Reading& reading) {
   for (const Event& event : reading.events) {
     if (const auto* error = event.get_if<ErrorEvent>()) return "the call failed: " + error->error.message();
   }
-  if (!reading.ended) return "the stream did not come to its end";
+  if (!reading.ended) return "the stream did not end";
   if (completed_of(reading) == nullptr) return "the stream ended without MessageCompleted";
   return std::nullopt;
 }
@@ -114,7 +114,7 @@ Finding text_is_utf8(const Reading& reading) {
       if (!is_utf8(text))
         return "the text of a " + tag_of(event) +
                " event is not valid UTF-8. Keep an incomplete "
-               "character back until the rest of it has come.";
+               "character back until its rest has arrived.";
     }
   }
   return std::nullopt;

@@ -137,9 +137,9 @@ std::optional<Event> read_one_of(MemberReader& reader, std::string_view type) {
 Result<Json> event_to_json(const Event& event) {
   const Json members = event.visit(Writer{});
   if (members.is_null()) {
-    return std::unexpected(
-        Error(AdapterError{.reason = AdapterError::Reason::malformed_response},
-              "the adapter's stream gave an event that is none of a model's: " + std::string(to_string(event.tag()))));
+    return std::unexpected(Error(AdapterError{.reason = AdapterError::Reason::malformed_response},
+                                 "the adapter's stream produced an event that a model must not produce: " +
+                                     std::string(to_string(event.tag()))));
   }
   Json json = {{"type", to_string(event.tag())}};
   json.update(members);

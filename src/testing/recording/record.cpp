@@ -13,7 +13,7 @@ namespace allm {
 namespace {
 
 // What the stream needs to write its exchange. Owned by the stream.
-struct Open {
+struct RecordedCall {
   std::shared_ptr<RecordingWriter> file;
   std::string provider;
   AdapterCall call;
@@ -26,8 +26,8 @@ struct Open {
 // Passes on the events of the model's source, and writes the exchange at the end. One thread at a time.
 class RecordingSource : public EventSource {
  public:
-  RecordingSource(std::unique_ptr<EventSource> source, Open open)
-      : source_(std::move(source)), open_(std::move(open)) {}
+  RecordingSource(std::unique_ptr<EventSource> source, RecordedCall call)
+      : source_(std::move(source)), call_(std::move(call)) {}
   ~RecordingSource() override {
     source_.reset();  // first, so that cancelling the call does not wait for the disk
     write();
@@ -53,11 +53,11 @@ class RecordingSource : public EventSource {
   }
 
   void write() {
-    if (!std::exchange(written_, true)) open_.write(events_, end_);
+    if (!std::exchange(written_, true)) call_.write(events_, end_);
   }
 
   std::unique_ptr<EventSource> source_;
-  Open open_;
+  RecordedCall call_;
   std::vector<Event> events_;
   Exchange::End end_ = Exchange::End::dropped;
   bool written_ = false;
@@ -72,18 +72,18 @@ class RecordingAdapter : public Adapter {
 
   Result<std::unique_ptr<EventSource>> open(const AdapterCall& call) override {
     if (std::optional<Error> failure = file_->failure()) return std::unexpected(*std::move(failure));
-    Open open{.file = file_, .provider = std::string(provider()), .call = call};
-    open.call.runtime = nullptr;  // the stream must not keep the runtime and its threads alive
+    RecordedCall recorded{.file = file_, .provider = std::string(provider()), .call = call};
+    recorded.call.runtime = nullptr;  // the stream must not keep the runtime and its threads alive
     Result<std::unique_ptr<EventSource>> source = adapter_->open(call);
     if (!source) {
-      open.write({ErrorEvent{source.error()}}, Exchange::End::failed);
+      recorded.write({ErrorEvent{source.error()}}, Exchange::End::failed);
       return source;
     }
     if (!*source) {
-      open.write({}, Exchange::End::completed);
+      recorded.write({}, Exchange::End::completed);
       return source;
     }
-    return std::make_unique<RecordingSource>(*std::move(source), std::move(open));
+    return std::make_unique<RecordingSource>(*std::move(source), std::move(recorded));
   }
 
  private:

@@ -106,8 +106,8 @@ Status check_appendable(const std::string& path, const FileDescriptor& file) {
   LineReader lines(file.get());
   const std::optional<std::string_view> header = lines.next();
   if (header && check_header(*header)) return {};
-  return std::unexpected(unusable(
-      path, "cannot add to '" + codec::printable(path) + "': it is no recording of this version; name another file"));
+  return std::unexpected(unusable(path, "cannot add to '" + codec::printable(path) +
+                                            "': it is not a recording of this version; name another file"));
 }
 
 }  // namespace

@@ -115,11 +115,12 @@ class ReplayAdapter : public Adapter {
 Result<std::shared_ptr<Adapter>> replay(const std::string& path, ReplayOptions options) {
   for (std::size_t i = 0; i < options.ignore.size(); ++i) {
     if (is_json_pointer(options.ignore[i])) continue;
-    return std::unexpected(validation_error(ValidationError::Reason::invalid_option,
-                                            {std::string("ignore"), static_cast<std::int64_t>(i)}, "invalid_pointer",
-                                            "ReplayOptions::ignore: '" + codec::printable(options.ignore[i]) +
-                                                "' is no JSON pointer: write it as /request/data/messages/0, with ~1 "
-                                                "for a slash in a name and ~0 for a ~"));
+    return std::unexpected(
+        validation_error(ValidationError::Reason::invalid_option, {std::string("ignore"), static_cast<std::int64_t>(i)},
+                         "invalid_pointer",
+                         "ReplayOptions::ignore: '" + codec::printable(options.ignore[i]) +
+                             "' is not a JSON pointer: write it as /request/data/messages/0, with ~1 "
+                             "for a slash in a name and ~0 for a ~"));
   }
   Result<std::vector<Exchange>> exchanges = read_recording(path);
   if (!exchanges) return std::unexpected(exchanges.error());

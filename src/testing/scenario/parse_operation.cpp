@@ -20,7 +20,7 @@ void parse_common(const Reader& reader, Operation& operation) {
     const auto take = reader.count("take", std::numeric_limits<std::int32_t>::max());
     if (take) operation.take = static_cast<std::size_t>(*take);
   } else if (reader.find("take") != nullptr) {
-    reader.errors().add(reader.path("take"), "not_allowed", "only the stream forms take it");
+    reader.errors().add(reader.path("take"), "not_allowed", "only the stream forms accept it");
   }
 }
 
@@ -30,9 +30,9 @@ void parse_model(const Json& value, const Path& path, ScenarioErrors& errors, Mo
   ModelOperation model{form, copy(reader.find("messages"))};
   const bool again = reader.boolean("again").value_or(false);
   if (again && form == ModelOperation::Form::generate) {
-    errors.add(reader.path("again"), "not_allowed", "only step, chat and their stream forms go on with a thread");
+    errors.add(reader.path("again"), "not_allowed", "only step, chat and their stream forms continue a thread");
   } else if (again && model.messages) {
-    errors.add(reader.path("again"), "not_allowed", "it stands in place of messages");
+    errors.add(reader.path("again"), "not_allowed", "it replaces `messages`; give only one of them");
   } else if (!again) {
     reader.require("messages");
   }

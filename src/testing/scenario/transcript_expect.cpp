@@ -108,7 +108,7 @@ void MadeIds::compare(Json& expected, const Json& got, const std::string& what, 
   const auto id = got.get<std::string>();
   if (!name.starts_with('<')) return;
   if (name == "<synthesized-unique>") {
-    if (id.empty()) mismatches.push_back(what + ": an id was to be made");
+    if (id.empty()) mismatches.push_back(what + ": expected an id that the adapter made, got an empty one");
   } else {
     const auto [entry, added] = ids_.try_emplace(name, id);
     if (!added && entry->second != id) mismatches.push_back(what + ": " + name + " is no longer " + entry->second);
