@@ -95,7 +95,7 @@ TEST_F(StreamingGuide, NothingHappensBeforeTheFirstPull) {
   const allm::Engine engine({.adapter = model});
   // [streaming-lazy]
   allm::EventStream stream = allm::stream(engine, {allm::user("hi")});
-  EXPECT_EQ(model->calls(), 0U);  // nobody has asked for an event yet
+  EXPECT_EQ(model->calls(), 0U);  // no event was requested yet
   stream.next();
   EXPECT_EQ(model->calls(), 1U);
   // [/streaming-lazy]

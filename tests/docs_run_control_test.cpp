@@ -70,7 +70,7 @@ TEST(DocsRunControl, Suspended) {
   auto turn = allm::session_reply(engine, allm::Session{}, "Write to Bob.", options);
   ASSERT_TRUE(turn.has_value());
   // [control-suspended]
-  allm::Session session = turn->session;  // awaiting_tools; it can be saved until somebody has decided
+  allm::Session session = turn->session;  // awaiting_tools; it can be saved until a person has decided
   for (const allm::ToolCall& call : turn->session.pending_tool_calls) {
     auto answered = allm::submit_tool_result(session, call.id, "sent by Ann");
     if (!answered) return;  // answered.error() says why

@@ -106,7 +106,7 @@ std::string answer_in(const allm::Thread& thread) {
 }
 
 // The result that the model gets when it calls the tool.
-std::string told(allm::Tool tool, allm::Json arguments = allm::Json::object()) {
+std::string result_for_model(allm::Tool tool, allm::Json arguments = allm::Json::object()) {
   const auto result = allm::chat(engine_calling(std::move(tool), std::move(arguments)), {allm::user("go")});
   return result.has_value() ? answer_in(result->thread) : result.error().message();
 }
@@ -204,7 +204,7 @@ TEST(DocsTools, Late) {
           },
   });
   // [/tools-late]
-  EXPECT_EQ(told(wait_for_mail), "hello");
+  EXPECT_EQ(result_for_model(wait_for_mail), "hello");
 }
 
 TEST(DocsTools, ArgumentsAreChecked) {
@@ -221,10 +221,10 @@ TEST(DocsTools, ArgumentsAreChecked) {
       .validate_arguments = false,  // the handler sees whatever object the model sends
   });
   // [/tools-unchecked]
-  EXPECT_EQ(told(remove, {{"id", "x"}}), "deleted");
+  EXPECT_EQ(result_for_model(remove, {{"id", "x"}}), "deleted");
   ran = false;
   remove.validate_arguments = true;
-  const allm::Json answer = allm::Json::parse(told(remove, {{"id", "x"}}));
+  const allm::Json answer = allm::Json::parse(result_for_model(remove, {{"id", "x"}}));
   EXPECT_EQ(answer["reason"], "invalid_arguments");
   EXPECT_NE(answer["error"].get<std::string>().find("id"), std::string::npos);
   EXPECT_FALSE(ran);
@@ -246,7 +246,7 @@ TEST(DocsTools, Deadlines) {
       .timeout = 20ms,
   });
   // [/tools-deadline]
-  const allm::Json answer = allm::Json::parse(told(crawl));
+  const allm::Json answer = allm::Json::parse(result_for_model(crawl));
   EXPECT_EQ(answer["reason"], "timeout");
 
   // [tools-runtime]
@@ -271,7 +271,7 @@ TEST(DocsTools, Errors) {
   const auto result = allm::chat(engine_calling(flaky), {allm::user("go")}, options);
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(answer_in(result->thread), R"({"note":"not available today"})");
-  EXPECT_EQ(told(flaky), R"({"error":"no luck"})");
+  EXPECT_EQ(result_for_model(flaky), R"({"error":"no luck"})");
 }
 
 TEST(DocsTools, HaltPolicy) {
@@ -406,7 +406,8 @@ TEST(DocsTools, Compact) {
   EXPECT_EQ(sent[0].description, "Writes an invoice. Args: customer, cents [compact]");
   EXPECT_EQ(sent[1].name, "tool_help");
   EXPECT_TRUE(answer_in(result->thread).starts_with("## invoice\nWrites an invoice. Amounts"));
-  EXPECT_TRUE(told(invoice, {{"customer", "ACME"}}).starts_with(R"({"error":"Missing required argument: cents\n\n)"));
+  EXPECT_TRUE(result_for_model(invoice, {{"customer", "ACME"}})
+                  .starts_with(R"({"error":"Missing required argument: cents\n\n)"));
   const allm::ToolCall call = {.id = "c1", .name = "tool_help", .arguments = {{"names", {"invoice"}}}};
   // [tools-compact-manual]
   allm::Message help = allm::tool_result(call.id, allm::answer_tool_help(engine.tools(), call.arguments));
@@ -532,7 +533,7 @@ allm::Tool typed_forecast() {
 }
 
 TEST(DocsTypedTools, RunsWithAStruct) {
-  EXPECT_EQ(told(typed_forecast(), {{"city", "Rome"}}), R"({"sky":"clear over Rome","high":21.0})");
+  EXPECT_EQ(result_for_model(typed_forecast(), {{"city", "Rome"}}), R"({"sky":"clear over Rome","high":21.0})");
 }
 
 TEST(DocsTypedTools, Schema) {
@@ -585,7 +586,7 @@ TEST(DocsTypedTools, Late) {
           },
   });
   // [/typed-late]
-  EXPECT_EQ(told(forecast, {{"city", "Rome"}}), "clear over Rome");
+  EXPECT_EQ(result_for_model(forecast, {{"city", "Rome"}}), "clear over Rome");
 }
 
 TEST(DocsTypedTools, Manual) {

@@ -32,7 +32,7 @@ Event completed(const std::string& text, FinishReason reason = FinishReason::sto
 
 // A timeout for things that never happen: long enough to schedule a thread, short enough for a test.
 constexpr milliseconds kNever{50};
-AdapterConformanceOptions impatient() { return {.max_blocking = kNever, .timeout = kNever}; }
+AdapterConformanceOptions short_timeouts() { return {.max_blocking = kNever, .timeout = kNever}; }
 
 Outcome outcome_of(const ConformanceReport& report, const std::string& name) {
   const ConformanceCheck* check = report.find(name);
@@ -190,7 +190,7 @@ TEST(AdapterConformance, FindsExceptions) {
 }
 
 TEST(AdapterConformance, FindsAPendingSourceThatCallsNoWaker) {
-  expect_found(check_adapter(polling([](std::size_t, const Waker&) { return Poll::pending(); }), impatient()),
+  expect_found(check_adapter(polling([](std::size_t, const Waker&) { return Poll::pending(); }), short_timeouts()),
                "pending_calls_the_waker");
 }
 
@@ -206,7 +206,7 @@ TEST(AdapterConformance, FindsASourceThatKeepsItsFirstWaker) {
       return Poll::pending();
     });
   });
-  expect_found(check_adapter(factory, impatient()), "latest_waker_is_called");
+  expect_found(check_adapter(factory, short_timeouts()), "latest_waker_is_called");
 }
 
 TEST(AdapterConformance, FindsCallsThatBlock) {
@@ -216,7 +216,7 @@ TEST(AdapterConformance, FindsCallsThatBlock) {
                       gate->wait();
                       return nullptr;
                     }),
-                    impatient());
+                    short_timeouts());
   expect_found(opened, "calls_do_not_block");
   EXPECT_NE(opened.summary().find("open()"), std::string::npos) << opened.summary();
 
@@ -224,7 +224,7 @@ TEST(AdapterConformance, FindsCallsThatBlock) {
                                                    gate->wait();
                                                    return Poll::end();
                                                  }),
-                                                 impatient());
+                                                 short_timeouts());
   expect_found(polled, "calls_do_not_block");
   EXPECT_NE(polled.summary().find("poll()"), std::string::npos) << polled.summary();
   gate->open();
@@ -251,8 +251,8 @@ class WaitingSource : public EventSource {
 
 TEST(AdapterConformance, FindsASourceThatCannotBeDropped) {
   const auto gate = std::make_shared<testing::Gate>();
-  const ConformanceReport report =
-      check_adapter(opening([gate](const AdapterCall&) { return std::make_unique<WaitingSource>(gate); }), impatient());
+  const ConformanceReport report = check_adapter(
+      opening([gate](const AdapterCall&) { return std::make_unique<WaitingSource>(gate); }), short_timeouts());
   expect_found(report, "dropping_cancels");
   expect_found(report, "calls_do_not_block");
   gate->open();
