@@ -6,9 +6,11 @@
 // does not know are kept and written again. parse(write(x)) == x.
 //
 // Writing fails with ValidationError `invalid_request` naming the path of a value that JSON cannot represent (text that
-// is not valid UTF-8, NaN). Reading fails with ValidationError `invalid_request` whose field error has the path and:
-// malformed, missing_type_tag, unknown_type_tag, missing, malformed_struct, atom_decode_failed (an unknown name of an
-// enumerator), invalid_type, invalid_base64, unsupported_version, too_deep, too_large, duplicate_key.
+// is not valid UTF-8, NaN), and with `too_deep` or `too_large` for a value that exceeds the limits: what to_json
+// writes, from_json reads with the same limits. Reading fails with ValidationError `invalid_request` whose field error
+// has the path and: malformed, missing_type_tag, unknown_type_tag, missing, malformed_struct, atom_decode_failed (an
+// unknown name of an enumerator), invalid_type, invalid_base64, unsupported_version, too_deep, too_large,
+// duplicate_key.
 #pragma once
 
 #include <string>
@@ -27,25 +29,25 @@ namespace allm {
 // The version written into sessions. Reading accepts any minor version of this major one.
 inline constexpr std::string_view kSessionFormatVersion = "1.0";
 
-Result<std::string> to_json(const Message& value);
-Result<std::string> to_json(const TextPart& value);
-Result<std::string> to_json(const ImagePart& value);
-Result<std::string> to_json(const Image& value);
-Result<std::string> to_json(const FilePart& value);
-Result<std::string> to_json(const File& value);
-Result<std::string> to_json(const AudioPart& value);
-Result<std::string> to_json(const Audio& value);
-Result<std::string> to_json(const ToolCall& value);
-Result<std::string> to_json(const Tool& value);
-Result<std::string> to_json(const Request& value);
-Result<std::string> to_json(const Response& value);
-Result<std::string> to_json(const Usage& value);
-Result<std::string> to_json(const Thread& value);
-Result<std::string> to_json(const Session& value);
-Result<std::string> to_json(const StepResult& value);
-Result<std::string> to_json(const ChatResult& value);
-Result<std::string> to_json(const ModelRef& value);
-Result<std::string> to_json(const Error& value);
+Result<std::string> to_json(const Message& value, const ReadLimits& limits = {});
+Result<std::string> to_json(const TextPart& value, const ReadLimits& limits = {});
+Result<std::string> to_json(const ImagePart& value, const ReadLimits& limits = {});
+Result<std::string> to_json(const Image& value, const ReadLimits& limits = {});
+Result<std::string> to_json(const FilePart& value, const ReadLimits& limits = {});
+Result<std::string> to_json(const File& value, const ReadLimits& limits = {});
+Result<std::string> to_json(const AudioPart& value, const ReadLimits& limits = {});
+Result<std::string> to_json(const Audio& value, const ReadLimits& limits = {});
+Result<std::string> to_json(const ToolCall& value, const ReadLimits& limits = {});
+Result<std::string> to_json(const Tool& value, const ReadLimits& limits = {});
+Result<std::string> to_json(const Request& value, const ReadLimits& limits = {});
+Result<std::string> to_json(const Response& value, const ReadLimits& limits = {});
+Result<std::string> to_json(const Usage& value, const ReadLimits& limits = {});
+Result<std::string> to_json(const Thread& value, const ReadLimits& limits = {});
+Result<std::string> to_json(const Session& value, const ReadLimits& limits = {});
+Result<std::string> to_json(const StepResult& value, const ReadLimits& limits = {});
+Result<std::string> to_json(const ChatResult& value, const ReadLimits& limits = {});
+Result<std::string> to_json(const ModelRef& value, const ReadLimits& limits = {});
+Result<std::string> to_json(const Error& value, const ReadLimits& limits = {});
 
 // from_json<Session>(text). Defined for the types above.
 template <class T>

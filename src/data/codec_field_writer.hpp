@@ -143,6 +143,8 @@ class FieldWriter {
   bool write_unknown(const Json& members) {
     const auto* object = members.get_ptr<const Json::object_t*>();
     if (object == nullptr) return check_object(members) || sink_.failure().at("unknown_fields");
+    constexpr std::size_t kMostFields = 16;
+    sink_.expect_items(object->size() + kMostFields);
     for (const auto& [name, value] : *object) {
       FieldNames known(name);
       fields(known, owner_);

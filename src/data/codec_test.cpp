@@ -331,6 +331,22 @@ TEST(Codec, KeepsLimitsInsideValues) {
   EXPECT_EQ(refusal(from_json<Message>(kMessage, {.max_bytes = 10})), "json too_large");
 }
 
+TEST(Codec, WritesNothingThatTheSameLimitsWouldNotRead) {
+  Message message = user("12345");
+  message.metadata["deep"] = Json::array();
+  for (int i = 0; i < 130; ++i) message.metadata["deep"] = Json::array({std::move(message.metadata["deep"])});
+  EXPECT_EQ(refusal(to_json(message)), "json too_deep");
+  EXPECT_TRUE(from_json<Message>(*to_json(message, {.max_depth = 300}), {.max_depth = 300}).has_value());
+
+  message = user("12345");
+  EXPECT_EQ(refusal(to_json(message, {.max_string_bytes = 4})), "content too_large");
+  EXPECT_EQ(refusal(to_json(message, {.max_bytes = 10})), "json too_large");
+  EXPECT_EQ(refusal(to_json(message, {.max_depth = 1})), "json too_deep");
+  EXPECT_EQ(refusal(to_json(Thread{user("a"), user("b")}, {.max_items = 1})), "json too_large");
+  message.unknown_fields = {{"x", 1}};
+  EXPECT_EQ(refusal(to_json(message, {.max_items = 4})), "json too_large");
+}
+
 TEST(Codec, ReadsTextsWithIntegersBeyond64Bits) {
   const Message message = *from_json<Message>(message_with(R"("metadata":{"n":99999999999999999999})"));
   EXPECT_EQ(message.metadata["n"], 1e20);

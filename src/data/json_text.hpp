@@ -17,7 +17,7 @@ namespace allm::codec {
 // The slow reader. Iterative; keeps all limits.
 bool read_slowly(std::string_view text, const ReadLimits& limits, Failure& failure, Json& out);
 
-// The limits that are kept: nesting never exceeds what the stack is sure to bear.
+// The limits in force: nesting is limited to kMaxNesting, because each level needs stack.
 ReadLimits effective(const ReadLimits& limits);
 
 // A parsed text. It borrows the calling thread's parser: only one may live at a time on a thread,

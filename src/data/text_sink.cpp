@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "data/utf8.hpp"
 
 namespace allm::codec {
@@ -98,7 +100,32 @@ void TextSink::grow(std::size_t bytes) {
   limit_ = text_.data() + size;
 }
 
+bool TextSink::check_limits() {
+  if (deepest_ > limits_.max_depth) {
+    return failure_.fail("too_deep", fmt::format("the value has {} levels of arrays and objects, and at most {} are "
+                                                 "allowed (ReadLimits::max_depth)",
+                                                 deepest_, limits_.max_depth));
+  }
+  if (most_items_ > limits_.max_items) {
+    return failure_.fail("too_large", fmt::format("a list or an object has {} items, and at most {} are allowed "
+                                                  "(ReadLimits::max_items)",
+                                                  most_items_, limits_.max_items));
+  }
+  const auto bytes = static_cast<std::size_t>(end_ - text_.data());
+  if (bytes > limits_.max_bytes) {
+    return failure_.fail("too_large", fmt::format("the text has {} bytes, and at most {} are allowed "
+                                                  "(ReadLimits::max_bytes)",
+                                                  bytes, limits_.max_bytes));
+  }
+  return true;
+}
+
 bool TextSink::quoted(std::string_view value, char follower) {
+  if (value.size() > limits_.max_string_bytes) {
+    return failure_.fail("too_large", fmt::format("the text has {} bytes, and at most {} are allowed "
+                                                  "(ReadLimits::max_string_bytes)",
+                                                  value.size(), limits_.max_string_bytes));
+  }
   constexpr std::size_t kChunk = 4096;
   std::uint64_t seen = 0;
   std::size_t done = 0;
@@ -182,14 +209,14 @@ bool TextSink::container(const Json& value) {
     return failure_.fail("too_deep", "the value nests deeper than 1000 levels of arrays and objects");
   }
   if (const auto* elements = value.get_ptr<const Json::array_t*>()) {
-    begin_array();
+    begin_array(elements->size());
     for (std::size_t i = 0; i < elements->size(); ++i) {
       if (!json((*elements)[i])) return failure_.at(i);
     }
     end_array();
     return true;
   }
-  begin_object();
+  begin_object(value.size());
   for (const auto& [name, element] : *value.get_ptr<const Json::object_t*>()) {
     if (!member(name, element)) return false;
   }

@@ -1,9 +1,10 @@
 // Writes JSON text by appending. Commas are put by the sink; the caller pairs begin and end.
 //
-// Functions that can meet something JSON cannot carry answer false and leave the reason in the
-// Failure. One thread at a time.
+// Functions that can meet a value that JSON cannot represent, or that exceeds a limit, return false and
+// leave the reason in the Failure. One thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -18,10 +19,17 @@ namespace allm::codec {
 
 // Levels of arrays and objects that readers and writers follow at most, because each costs stack.
 inline constexpr std::size_t kMaxNesting = 1000;
+// Limits for texts that are not read again by allm: only the stack limits them.
+inline constexpr ReadLimits kUnlimited = {
+    .max_depth = kMaxNesting, .max_bytes = SIZE_MAX, .max_string_bytes = SIZE_MAX, .max_items = SIZE_MAX};
 
 class TextSink {
  public:
-  explicit TextSink(Failure& failure, std::size_t expected_bytes = 256) : failure_(failure) { grow(expected_bytes); }
+  // A text that a reader with `limits` would refuse is refused here.
+  explicit TextSink(Failure& failure, std::size_t expected_bytes = 256, const ReadLimits& limits = kUnlimited)
+      : failure_(failure), limits_(limits) {
+    grow(expected_bytes);
+  }
   TextSink(const TextSink&) = delete;
   TextSink& operator=(const TextSink&) = delete;
 
@@ -33,9 +41,17 @@ class TextSink {
     return std::move(text_);
   }
 
-  void begin_object(std::size_t /*expected_members*/ = 0) { open('{'); }
+  void begin_object(std::size_t members = 0) {
+    open('{');
+    expect_items(members);
+  }
   void end_object() { close('}'); }
-  void begin_array(std::size_t /*expected_elements*/ = 0) { open('['); }
+  void begin_array(std::size_t elements = 0) {
+    open('[');
+    expect_items(elements);
+  }
+  // A container of about that many items is being written.
+  void expect_items(std::size_t count) { most_items_ = std::max(most_items_, count); }
   void end_array() { close(']'); }
 
   // {"__type__":"<tag>","data":{ … }}. A tag holds nothing that needs escapes.
@@ -43,7 +59,7 @@ class TextSink {
     raw("{\"__type__\":\"");
     raw(tag);
     raw("\",\"data\":{");
-    depth_ += 2;
+    enter(2);
   }
   void end_tagged() {
     trim_comma();
@@ -84,6 +100,8 @@ class TextSink {
   }
   // Ends the text: removes the comma after the only value.
   void finish() { trim_comma(); }
+  // Whether the finished text as a whole keeps the limits.
+  bool check_limits();
 
  private:
   // Every value is followed by a comma; what closes a container takes the last one back.
@@ -93,7 +111,11 @@ class TextSink {
   void open(char bracket) {
     *room(1) = bracket;
     ++end_;
-    ++depth_;
+    enter(1);
+  }
+  void enter(std::size_t levels) {
+    depth_ += levels;
+    deepest_ = std::max(deepest_, depth_);
   }
   void close(char bracket) {
     trim_comma();
@@ -118,10 +140,13 @@ class TextSink {
   void grow(std::size_t bytes);
 
   Failure& failure_;
+  const ReadLimits limits_;
   std::string text_;
   char* end_ = text_.data();
   char* limit_ = text_.data();
   std::size_t depth_ = 0;
+  std::size_t deepest_ = 0;
+  std::size_t most_items_ = 0;
 };
 
 }  // namespace allm::codec

@@ -22,6 +22,7 @@ class ValueSink {
   bool checks() const { return false; }
   Json take() { return std::move(result_); }
 
+  void expect_items(std::size_t /*count*/) {}
   void begin_object(std::size_t expected_members = 0) {
     Json::object_t object;
     object.reserve(expected_members);  // growing would copy: keys of an object_t are const

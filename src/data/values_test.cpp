@@ -140,7 +140,11 @@ TEST(ResponseTest, UnwrapSaysHowElseTheResponseEnded) {
                             FinishReason::error, FinishReason::other}) {
     const Result<std::string> text = unwrap({.output_text = "x", .finish_reason = reason});
     ASSERT_FALSE(text.has_value());
-    EXPECT_TRUE(text.error().is<StreamError>(StreamError::Reason::adapter_error));
+    if (reason == FinishReason::content_filter) {
+      EXPECT_TRUE(text.error().is<AdapterError>(AdapterError::Reason::content_filter));
+    } else {
+      EXPECT_TRUE(text.error().is<StreamError>(StreamError::Reason::adapter_error));
+    }
     EXPECT_NE(text.error().message().find(to_string(reason)), std::string::npos) << text.error().message();
     EXPECT_EQ(text.error().metadata(), Json({{"finish_reason", to_string(reason)}}));
   }
