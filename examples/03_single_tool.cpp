@@ -29,7 +29,6 @@ allm::FakeScript script() {
 int main() {
   const auto model = allm::fake(script());
 
-  // [readme]
   const allm::Tool weather = allm::tool({
       .name = "weather",
       .description = "Current weather of a city.",
@@ -51,7 +50,6 @@ int main() {
     }
   }
   const allm::Result<allm::ChatResult> result = collector.chat_result();
-  // [/readme]
 
   if (!result) return fail(result.error().message());
   std::cout << "\n\nThe conversation, as the model sees it:\n";
