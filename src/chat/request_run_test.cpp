@@ -26,8 +26,9 @@ TEST(RequestRuns, ThreadsWrittenInPlaceStayUnambiguous) {
   EXPECT_TRUE(chat(engine, {user("hi")}).has_value());
   EXPECT_TRUE(chat(engine, {system("be brief"), user("hi")}).has_value());
   EXPECT_TRUE(step(engine, {user("hi")}, {.temperature = 0.5}).has_value());
-  EXPECT_TRUE(chat(engine, {.messages = {user("hi")}}).has_value());
-  EXPECT_TRUE(chat(engine, {.messages = {user("hi")}, .model = "m", .temperature = 0.5}, {.max_turns = 2}).has_value());
+  EXPECT_TRUE(chat(engine, Request{.messages = {user("hi")}}).has_value());
+  EXPECT_TRUE(
+      chat(engine, Request{.messages = {user("hi")}, .model = "m", .temperature = 0.5}, {.max_turns = 2}).has_value());
 }
 
 TEST(RequestRuns, SettingsComeFromTheCallThenTheRequestThenTheEngine) {
