@@ -1,25 +1,12 @@
 #include "chat/step_source.hpp"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
-#include "data/tool_errors.hpp"
-#include "lanes/lanes.hpp"
 #include "tools/gate.hpp"
 #include "tools/unknown_tool.hpp"
 
 namespace allm {
-namespace {
-
-// The answer to a call that was pending when the turn ended.
-std::string not_run_content(const Run& run, const ToolCall& call, const std::string& why) {
-  return failure_content(run, ToolFailure{not_run_error(call, why)});
-}
-
-bool is_cancelled(const Run& run) { return run.cancel_level() >= CancelSignal::Level::after_tools; }
-
-}  // namespace
 
 StepSource::StepSource(std::shared_ptr<const Run> run, PreparedCall& call, Thread thread, std::size_t checked_messages,
                        Place place, const ChatResult* so_far)
@@ -49,9 +36,6 @@ Poll StepSource::advance(const Waker& waker) {
         return poll_model(waker);
       case State::tools:
         if (auto polled = poll_tools(waker)) return *std::move(polled);
-        break;
-      case State::not_run:
-        if (auto polled = poll_not_run()) return *std::move(polled);
         break;
       case State::completed:
         return complete();
@@ -218,77 +202,24 @@ std::optional<Error> StepSource::message_done() {
 
 void StepSource::begin_tools() {
   const std::vector<ToolCall>& calls = step_->response.tool_calls;
-  std::vector<Approval> decisions;
-  // A run that is over asks nobody: its calls are not run in any case.
-  if (run_->approve && !is_cancelled(*run_)) decisions = ask_gate(*run_, calls);
-  std::vector<ToolCall> to_run;
-  std::vector<Approval> of_these;
-  ended::Manual manual;
-  is_pending_.reserve(calls.size());
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    const ToolCall& call = calls[i];
-    const Tool* tool = run_->tools->find(call.name);
-    const Approval decision = decisions.empty() || needs_no_approval(*run_, call) ? Approval::allow() : decisions[i];
-    const bool is_manual = tool != nullptr && tool->manual && decision.kind() == Approval::Kind::allow;
-    is_pending_.push_back(is_manual || decision.kind() == Approval::Kind::suspend);
-    if (is_pending_.back()) {
-      manual.calls.push_back({approved_call(call, decision), is_manual ? PendingKind::manual : PendingKind::suspended});
-    } else {
-      to_run.push_back(call);
-      if (!decisions.empty()) of_these.push_back(decision);
-    }
-  }
-  if (!manual.calls.empty()) step_->end = std::move(manual);
-  if (!to_run.empty() || is_cancelled(*run_)) {
-    batch_ =
-        std::make_unique<ToolBatchSource>(run_, std::move(to_run), lane_calls(), std::move(of_these), span_.ids().id);
-    state_ = State::tools;
-  }
+  tools_ = std::make_unique<ToolTurn>(run_, calls, sort_calls(*run_, calls, ask_gate(*run_, calls)), span_.ids().id);
+  state_ = State::tools;
 }
 
 std::optional<Poll> StepSource::poll_tools(const Waker& waker) {
-  Poll polled = batch_->poll(waker);
+  Poll polled = tools_->poll(waker);
   if (!polled.is_end()) return polled;
   tools_done();
   return std::nullopt;
 }
 
 void StepSource::tools_done() {
-  std::vector<Message> messages = batch_->take_messages();
-  std::string why = "another call ended the turn";
-  if (batch_->halt()) {
-    step_->done = true;
-    step_->end = *batch_->halt();
-  } else if (is_cancelled(*run_)) {
-    step_->done = true;
-    step_->end = ended::Cancelled{};
-    why = "the run was cancelled";
-  }
-  // A turn that was ended leaves nothing pending, so that the thread stays valid.
-  const bool answer_pending = step_->done;
-  auto message = messages.begin();
-  for (std::size_t i = 0; i < is_pending_.size(); ++i) {
-    const ToolCall& call = step_->response.tool_calls[i];
-    if (!is_pending_[i]) {
-      step_->tool_results.push_back(std::move(*message++));
-    } else if (answer_pending) {
-      step_->tool_results.push_back(tool_result(call.id, not_run_content(*run_, call, why)));
-    }
-  }
+  step_->tool_results = tools_->take_messages();
   for (const Message& result : step_->tool_results) step_->thread.messages.push_back(result);
-  batch_.reset();
-  state_ = answer_pending ? State::not_run : State::completed;
-}
-
-std::optional<Poll> StepSource::poll_not_run() {
-  while (next_not_run_ < is_pending_.size()) {
-    const std::size_t index = next_not_run_++;
-    if (!is_pending_[index]) continue;
-    const Message& message = step_->tool_results[index];
-    return Event(ToolResultEncoded{*message.tool_call_id, message.text()});
-  }
+  step_->done = tools_->is_over();
+  if (const auto& end = tools_->end()) step_->end = *end;
+  tools_.reset();
   state_ = State::completed;
-  return std::nullopt;
 }
 
 Poll StepSource::complete() {

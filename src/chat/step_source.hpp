@@ -4,16 +4,15 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "allm/collector.hpp"
 #include "allm/stream.hpp"
 
 #include "chat/prepared_call.hpp"
 #include "chat/step_preparation.hpp"
+#include "chat/tool_turn.hpp"
 #include "engine/model_call.hpp"
 #include "engine/run.hpp"
-#include "tools/batch.hpp"
 
 namespace allm {
 
@@ -36,7 +35,7 @@ class StepSource : public EventSource {
   const std::optional<RunEnd>& withdrawn() const { return withdrawn_; }
 
  private:
-  enum class State : std::uint8_t { begin, preparing, model, tools, not_run, completed, done };
+  enum class State : std::uint8_t { begin, preparing, model, tools, completed, done };
 
   Poll begin();
   Poll fail(Error error);
@@ -53,12 +52,10 @@ class StepSource : public EventSource {
   Poll advance(const Waker& waker);
   Poll poll_model(const Waker& waker);
   std::optional<Poll> poll_tools(const Waker& waker);
-  std::optional<Poll> poll_not_run();
   // Takes the model's message and is done with its call; an error if there is none.
   std::optional<Error> take_message();
   // Decides what follows the message; an error if the step cannot go on.
   std::optional<Error> message_done();
-  // Sorts the calls by what becomes of them, and asks the gate first.
   void begin_tools();
   void tools_done();
   Poll complete();
@@ -74,10 +71,8 @@ class StepSource : public EventSource {
   std::unique_ptr<StepPreparation> preparation_;
   std::unique_ptr<PreparedCall> planned_call_;  // of a step whose settings differ from the run's
   std::optional<ModelCall> model_;
-  std::unique_ptr<ToolBatchSource> batch_;
+  std::unique_ptr<ToolTurn> tools_;
   std::shared_ptr<StepResult> step_;
-  std::vector<bool> is_pending_;  // by call: for the program to answer
-  std::size_t next_not_run_ = 0;
   std::optional<Error> failure_;
   std::optional<RunEnd> withdrawn_;
   const Place place_;

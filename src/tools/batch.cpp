@@ -48,21 +48,16 @@ std::string failure_content(const Run& run, const ToolFailure& failure) {
 }
 
 ToolBatchSource::ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls,
-                                 const OutsideCalls& outside)
+                                 const OutsideCalls& outside, std::vector<Approval> decisions, SpanId span)
     : run_(std::move(run)),
       outside_(outside),
       calls_(std::move(calls)),
-      ask_gate_(static_cast<bool>(run_->approve)),
+      decisions_(std::move(decisions)),
+      span_(span),
       slots_(calls_.size()),
       inbox_(std::make_shared<BatchInbox>()),
-      limit_(concurrency(*run_, calls_.size())) {}
-
-ToolBatchSource::ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls,
-                                 const OutsideCalls& outside, std::vector<Approval> decisions, SpanId span)
-    : ToolBatchSource(std::move(run), std::move(calls), outside) {
-  span_ = span;
-  ask_gate_ = false;
-  take_decisions(std::move(decisions));
+      limit_(concurrency(*run_, calls_.size())) {
+  for (std::size_t i = 0; i < decisions_.size(); ++i) calls_[i] = approved_call(std::move(calls_[i]), decisions_[i]);
 }
 
 ToolBatchSource::~ToolBatchSource() {
@@ -72,18 +67,7 @@ ToolBatchSource::~ToolBatchSource() {
   inbox_->close();
 }
 
-void ToolBatchSource::take_decisions(std::vector<Approval> decisions) {
-  decisions_ = std::move(decisions);
-  for (std::size_t i = 0; i < decisions_.size(); ++i) {
-    if (needs_no_approval(*run_, calls_[i])) decisions_[i] = Approval::allow();
-    calls_[i] = approved_call(std::move(calls_[i]), decisions_[i]);
-  }
-}
-
 Poll ToolBatchSource::poll(const Waker& waker) {
-  if (std::exchange(ask_gate_, false) && run_->cancel_level() < CancelSignal::Level::after_tools) {
-    take_decisions(ask_gate(*run_, calls_));
-  }
   while (true) {
     if (ready_at_ < ready_.size()) return std::move(ready_[ready_at_++]);
     ready_.clear();

@@ -22,10 +22,8 @@ std::string failure_content(const Run& run, const ToolFailure& failure);
 // One thread at a time.
 class ToolBatchSource : public EventSource {
  public:
-  // Asks the run's gate about the calls, if it has one, before anything else; suspended calls are not run.
+  // `decisions` are one for each call, or none, which allows all; suspended calls are not run.
   // `outside` makes the calls that run in other processes; it must outlive the source.
-  ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls, const OutsideCalls& outside);
-  // Of calls that were decided on; no decisions at all allow every call.
   // `span`: what the calls are a part of, if it is not the run's own parent.
   ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls, const OutsideCalls& outside,
                   std::vector<Approval> decisions, SpanId span = {});
@@ -45,14 +43,13 @@ class ToolBatchSource : public EventSource {
     Waker waker;                           // of `polled`
     Message message;
   };
-  void take_decisions(std::vector<Approval> decisions);
   bool is_rewritten(std::size_t index) const { return !decisions_.empty() && decisions_[index].arguments(); }
   void start(std::size_t index);
   // Polls the calls that are polled here and have something to do.
   void poll_driven();
   // Before `waker`'s consumer waits.
   void await(const Waker& waker);
-  // Why the call is answered without being looked at: the gate's decision, or the end of the run.
+  // Why the call is answered without being looked at: the decision on it, or the end of the run.
   std::optional<ToolFailure> refused(std::size_t index) const;
   // Has calls that run stopped, if the run is cancelled and none of their results are wanted.
   void heed_cancellation();
@@ -71,10 +68,9 @@ class ToolBatchSource : public EventSource {
 
   std::shared_ptr<const Run> run_;
   const OutsideCalls& outside_;
-  std::vector<ToolCall> calls_;  // with the arguments that the gate gave, where it gave some
+  std::vector<ToolCall> calls_;  // with the arguments of the decisions, where they give some
   std::vector<Approval> decisions_;
   SpanId span_;
-  bool ask_gate_;
   bool abandoned_ = false;  // what ran when the run was cancelled
   std::vector<Slot> slots_;
   std::shared_ptr<BatchInbox> inbox_;

@@ -18,37 +18,64 @@ std::vector<Approval> deny_all(std::size_t count, const std::string& problem) {
 
 Approval checked(Approval decision) {
   if (decision.kind() == Approval::Kind::none) return Approval::deny(std::string(kFailed) + "it made no decision");
-  if (decision.kind() != Approval::Kind::allow || !decision.arguments()) return decision;
-  if (!decision.arguments()->is_object()) {
-    return Approval::deny(std::string(kFailed) + "the arguments that it gave are no JSON object");
-  }
-  if (!write_json(*decision.arguments())) {
-    return Approval::deny(std::string(kFailed) + "JSON cannot carry the arguments that it gave");
-  }
+  if (const auto problem = arguments_problem(decision)) return Approval::deny(std::string(kFailed) + *problem);
   return decision;
 }
 
-}  // namespace
-
-std::vector<Approval> ask_gate(const Run& run, std::span<const ToolCall> calls) {
-  if (!run.approve || calls.empty()) return {};
-  std::vector<Approval> decisions;
+std::vector<Approval> answer_of_gate(const Run& run, std::span<const ToolCall> calls) {
   try {
-    decisions = run.approve(calls);
+    return run.approve(calls);
   } catch (const std::exception& exception) {
     return deny_all(calls.size(), std::string("it threw: ") + exception.what());
   } catch (...) {
     return deny_all(calls.size(), "it threw something that is no std::exception");
   }
+}
+
+}  // namespace
+
+std::optional<std::string> arguments_problem(const Approval& decision) {
+  if (decision.kind() != Approval::Kind::allow || !decision.arguments()) return std::nullopt;
+  if (!decision.arguments()->is_object()) return "the arguments that it gave are not a JSON object";
+  if (!write_json(*decision.arguments())) return "JSON cannot carry the arguments that it gave";
+  return std::nullopt;
+}
+
+std::vector<Approval> ask_gate(const Run& run, std::span<const ToolCall> calls) {
+  // The calls of a cancelled run are not run in any case.
+  if (!run.approve || calls.empty() || run.cancel_level() >= CancelSignal::Level::after_tools) return {};
+  std::vector<Approval> decisions = answer_of_gate(run, calls);
   if (decisions.size() != calls.size()) {
-    return deny_all(calls.size(), "it made " + std::to_string(decisions.size()) + " decisions on " +
-                                      std::to_string(calls.size()) + " calls");
+    decisions = deny_all(calls.size(), "it made " + std::to_string(decisions.size()) + " decisions on " +
+                                           std::to_string(calls.size()) + " calls");
   }
-  for (Approval& decision : decisions) decision = checked(std::move(decision));
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const bool is_help = calls_tool_help(calls[i], *run.tools);
+    decisions[i] = is_help ? Approval::allow() : checked(std::move(decisions[i]));
+  }
   return decisions;
 }
 
-bool needs_no_approval(const Run& run, const ToolCall& call) { return calls_tool_help(call, *run.tools); }
+SortedCalls sort_calls(const Run& run, std::span<const ToolCall> calls, std::span<const Approval> decisions) {
+  SortedCalls sorted;
+  sorted.is_pending.reserve(calls.size());
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const ToolCall& call = calls[i];
+    const Approval decision = decisions.empty() ? Approval::allow() : decisions[i];
+    const Tool* tool = run.tools->find(call.name);
+    const bool is_manual = tool != nullptr && tool->manual && decision.kind() == Approval::Kind::allow;
+    const bool is_pending = is_manual || decision.kind() == Approval::Kind::suspend;
+    sorted.is_pending.push_back(is_pending);
+    if (is_pending) {
+      const PendingKind kind = is_manual ? PendingKind::manual : PendingKind::suspended;
+      sorted.pending.push_back({approved_call(call, decision), kind});
+      continue;
+    }
+    sorted.runnable.push_back(call);
+    if (!decisions.empty()) sorted.decisions.push_back(decision);
+  }
+  return sorted;
+}
 
 ToolCall approved_call(ToolCall call, const Approval& approval) {
   if (!approval.arguments()) return call;
