@@ -40,7 +40,7 @@ PUBLIC_HEADERS = {
     "engine": "adapter approval catalogue engine executor keys options prepare_step retry telemetry",
     "tools": "tool_help",
     "lanes": "tool_runner tools_file workers",
-    "chat": "agent_tool chat collector fallback result_stream steps",
+    "chat": "agent_tool approve chat collector fallback result_stream steps",
     "session": "session_file session_ops",
     "providers": "providers",
     "testing": "conformance fake recording scenario testing",

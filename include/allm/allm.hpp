@@ -5,6 +5,7 @@
 #include "allm/adapter.hpp"
 #include "allm/agent_tool.hpp"
 #include "allm/approval.hpp"
+#include "allm/approve.hpp"
 #include "allm/chat.hpp"
 #include "allm/collector.hpp"
 #include "allm/describe.hpp"

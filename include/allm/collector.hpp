@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "allm/event.hpp"
 #include "allm/tool_runner.hpp"
@@ -35,6 +36,8 @@ class StreamCollector {
   Result<ChatResult> chat_result() const;
   // The result of a tool batch: messages in the order in which the calls were started.
   Result<ToolBatch> tool_batch() const;
+  // The tool messages of the current batch that are known so far, in the same order.
+  std::vector<Message> tool_messages() const;
 
   bool saw_chat_completed() const;
   // Whether the run failed without a finished step: an error came, and no StepCompleted came or can follow. An error

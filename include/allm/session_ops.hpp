@@ -3,7 +3,7 @@
 // session's status fails with SessionError `invalid_status_for_operation`, or `session_in_error_state` if it is in
 // error.
 //
-//   from            start   reply   continue(message)      step   submit
+//   from            start   reply   continue(message)      step   approve, submit
 //   idle            yes     yes     yes                    yes    no
 //   completed       yes     yes     yes                    yes    no
 //   awaiting_user   no      yes     with a user message    no     no
@@ -26,6 +26,7 @@
 #include <variant>
 #include <vector>
 
+#include "allm/approve.hpp"
 #include "allm/chat.hpp"
 #include "allm/session.hpp"
 
@@ -57,6 +58,13 @@ Result<SessionTurn> session_continue(const Engine& engine, Session session, Requ
 Result<SessionStep> session_step(const Engine& engine, Session session, const CallOptions& options = default_options());
 Result<SessionStep> session_step(const Engine& engine, Session session, Request request, const CallOptions& options);
 
+// Decides on pending calls that the approval gate suspended: runs the allowed ones, answers the denied ones and goes on
+// with the loop, as `approve` does for threads (allm/approve.hpp has the rules). Handlers get the session's context and
+// id. While calls are still pending, no model is called and the session stays awaiting_tools. If a model call fails
+// after calls have run, the session is in error and keeps their results, so that nothing runs twice.
+Result<SessionTurn> session_approve(const Engine& engine, Session session, std::vector<CallDecision> decisions,
+                                    const CallOptions& options = default_options());
+
 // Makes a session in error idle again, as it was after its last finished step: removes a model's message that was
 // interrupted, keeps a step in which a tool failed. Fails with SessionError `invalid_status_for_operation` if the
 // session is not in error.
@@ -77,25 +85,30 @@ Result<Session> submit_tool_results(Session session, std::span<const SubmittedRe
 // Folds the events of a run into a session. One thread at a time.
 class SessionReducer {
  public:
-  enum class Kind : std::uint8_t { chat, step };
+  enum class Kind : std::uint8_t { chat, step, approval };
   // `before` is the session before the operation, which stays if the run fails; `seed` is the session with the new
   // message.
   SessionReducer(Session before, Session seed, Kind kind);
 
   void apply(const Event& event);
   // The session so far. If the run is over, it follows from the result. If the run failed in its first step, it is
-  // `before`. Otherwise it is the seed with every finished step, in status idle.
+  // `before`. Otherwise it is the seed with every finished step, in status idle. An approval also keeps the results of
+  // approved calls; calls without a result are still pending.
   Session session() const;
-  // The run's result: turn() for Kind::chat, step() for Kind::step. Fails with the error of a run that failed in its
-  // first step.
+  // The run's result: turn() for Kind::chat and Kind::approval, step() for Kind::step. Fails with the error of a run
+  // that failed in its first step.
   Result<SessionTurn> turn() const;
   Result<SessionStep> step() const;
 
  private:
+  Session unfinished_approval() const;
+
   Session before_;
   Session seed_;
   Kind kind_;
   StreamCollector collector_;
+  StreamCollector approved_;   // the results of approved calls
+  bool is_approving_ = false;  // until the first event that is not about approved calls
 };
 
 // A session operation as a stream of events. Movable, single pass, one thread at a time. After drop(), session() has
@@ -129,6 +142,10 @@ SessionStream session_stream_continue(const Engine& engine, Session session,
                                       const CallOptions& options = default_options());
 SessionStream session_stream_continue(const Engine& engine, Session session, Request request,
                                       const CallOptions& options = default_options());
+// Dropping it keeps the results that were read. A call that was running is still pending, though its handler may have
+// had its effect.
+SessionStream session_stream_approve(const Engine& engine, Session session, std::vector<CallDecision> decisions,
+                                     const CallOptions& options = default_options());
 SessionStream session_stream_step(const Engine& engine, Session session,
                                   const CallOptions& options = default_options());
 SessionStream session_stream_step(const Engine& engine, Session session, Request request, const CallOptions& options);

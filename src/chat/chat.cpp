@@ -4,7 +4,11 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "allm/approve.hpp"
+
+#include "chat/approve_source.hpp"
 #include "chat/chat_source.hpp"
 #include "chat/finalize_source.hpp"
 #include "chat/generate_source.hpp"
@@ -47,19 +51,29 @@ EventStream open_chat(const Engine& engine, Thread thread, Request request, cons
   return open_run(engine, std::move(request), options, make, reader);
 }
 
+EventStream open_approval(const Engine& engine, Thread thread, std::vector<PendingToolCall> pending,
+                          std::vector<CallDecision> decisions, const CallOptions& options, Reader reader) {
+  const auto make = [&](std::shared_ptr<Run> run) {
+    auto approval = std::make_unique<ApproveSource>(run, thread, std::move(pending), std::move(decisions));
+    return chat_source(std::move(run), std::move(thread), std::move(approval));
+  };
+  return open_run(engine, {}, options, make, reader);
+}
+
 Thread take_thread(Request& request) { return Thread(std::exchange(request.messages, {})); }
 
 }  // namespace
 
-std::unique_ptr<EventSource> chat_source(std::shared_ptr<Run> run, Thread thread) {
+std::unique_ptr<EventSource> chat_source(std::shared_ptr<Run> run, Thread thread,
+                                         std::unique_ptr<ApproveSource> approval) {
   const SpanIds span = new_span(*run);
   if (run->telemetry != nullptr) run->trace.span_id = span.id;  // everything below is its child
   std::unique_ptr<EventSource> source;
   const bool finalize = run->structured_finalize && run->options.response_format;
   if (finalize) {
-    source = std::make_unique<FinalizeSource>(run, std::move(thread));
+    source = std::make_unique<FinalizeSource>(run, std::move(thread), std::move(approval));
   } else {
-    source = std::make_unique<ChatSource>(run, std::move(thread));
+    source = std::make_unique<ChatSource>(run, std::move(thread), std::move(approval));
   }
   if (run->telemetry != nullptr) source = std::make_unique<ChatSpanSource>(std::move(run), span, std::move(source));
   return source;
@@ -127,6 +141,19 @@ Result<std::string> ask(const Engine& engine, Content question, const CallOption
   const Result<ChatResult> result = chat(engine, Thread{user(std::move(question))}, options);
   if (!result) return std::unexpected(result.error());
   return unwrap(*result);
+}
+
+Result<ChatResult> approve(const Engine& engine, Thread thread, std::vector<PendingToolCall> pending,
+                           std::vector<CallDecision> decisions, const CallOptions& options) {
+  return ChatStream(open_approval(engine, std::move(thread), std::move(pending), std::move(decisions), options,
+                                  Reader::of_the_result))
+      .finish();
+}
+
+ChatStream stream_approve(const Engine& engine, Thread thread, std::vector<PendingToolCall> pending,
+                          std::vector<CallDecision> decisions, const CallOptions& options) {
+  return ChatStream(
+      open_approval(engine, std::move(thread), std::move(pending), std::move(decisions), options, Reader::of_events));
 }
 
 }  // namespace allm

@@ -38,17 +38,41 @@ void note_dropped_calls(const Response& response, Json& metadata) {
 
 }  // namespace
 
-ChatSource::ChatSource(std::shared_ptr<const Run> run, Thread thread)
-    : run_(std::move(run)), call_(*run_), result_(std::make_shared<ChatResult>()) {
+ChatSource::ChatSource(std::shared_ptr<const Run> run, Thread thread, std::unique_ptr<ApproveSource> approval)
+    : run_(std::move(run)), call_(*run_), approval_(std::move(approval)), result_(std::make_shared<ChatResult>()) {
   result_->thread = thread;
-  begin_step(std::move(thread), 0);
+  if (!approval_) begin_step(std::move(thread), 0);
 }
 
 void ChatSource::begin_step(Thread thread, std::size_t checked_messages) {
   step_.emplace(run_, call_, std::move(thread), checked_messages, StepSource::Place::in_loop, result_.get());
 }
 
-Poll ChatSource::poll(const Waker& waker) { return step_ ? poll_step(waker) : finish_run(); }
+Poll ChatSource::poll(const Waker& waker) {
+  if (step_) return poll_step(waker);
+  return approval_ ? poll_approval(waker) : finish_run();
+}
+
+Poll ChatSource::poll_approval(const Waker& waker) {
+  Poll polled = approval_->poll(waker);
+  if (!polled.is_end()) return polled;
+  return approval_done() ? poll_step(waker) : finish_run();
+}
+
+bool ChatSource::approval_done() {
+  const std::unique_ptr<ApproveSource> approval = std::exchange(approval_, nullptr);
+  failure_ = approval->failure();
+  if (failure_) return false;
+  has_run_calls_ = true;
+  result_->thread = approval->thread();
+  if (const auto& end = approval->end()) {
+    if (run_->side_usage) result_->usage += run_->side_usage->take();
+    finish(*end);
+    return false;
+  }
+  begin_step(approval->thread(), 0);
+  return true;
+}
 
 Poll ChatSource::poll_step(const Waker& waker) {
   Poll polled = step_->poll(waker);
@@ -75,7 +99,7 @@ bool ChatSource::step_done() {
     return false;
   }
   if (const auto& error = step_->failure()) {
-    if (result_->steps.empty()) {
+    if (result_->steps.empty() && !has_run_calls_) {
       failure_ = error;
     } else {
       finish(ended::Failed{error});

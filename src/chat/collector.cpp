@@ -25,6 +25,7 @@ struct StreamCollector::State {
     std::optional<StepEnd> halt = std::nullopt;
   };
 
+  static Message message_of(const ToolOrder& tool);
   void start_message();
   void apply(const Event& event);
   void apply(Event&& event);
@@ -56,6 +57,12 @@ StreamCollector::StreamCollector(StreamCollector&& other) noexcept = default;
 StreamCollector& StreamCollector::operator=(const StreamCollector& other) { return *this = StreamCollector(other); }
 StreamCollector& StreamCollector::operator=(StreamCollector&& other) noexcept = default;
 StreamCollector::~StreamCollector() = default;
+
+Message StreamCollector::State::message_of(const ToolOrder& tool) {
+  Message message = *tool.message;
+  if (tool.rewritten_arguments) message.metadata["rewritten_arguments"] = *tool.rewritten_arguments;
+  return message;
+}
 
 void StreamCollector::State::start_message() {
   message_started = true;
@@ -267,11 +274,18 @@ Result<ToolBatch> StreamCollector::tool_batch() const {
   ToolBatch batch;
   for (const State::ToolOrder& tool : state_->tools) {
     if (!tool.message) return std::unexpected(cancelled());
-    batch.messages.push_back(*tool.message);
-    if (tool.rewritten_arguments) batch.messages.back().metadata["rewritten_arguments"] = *tool.rewritten_arguments;
+    batch.messages.push_back(State::message_of(tool));
     if (!batch.halt) batch.halt = tool.halt;
   }
   return batch;
+}
+
+std::vector<Message> StreamCollector::tool_messages() const {
+  std::vector<Message> messages;
+  for (const State::ToolOrder& tool : state_->tools) {
+    if (tool.message) messages.push_back(State::message_of(tool));
+  }
+  return messages;
 }
 
 }  // namespace allm

@@ -26,8 +26,9 @@ bool may_finalize(const RunEnd& end) {
 
 }  // namespace
 
-FinalizeSource::FinalizeSource(std::shared_ptr<const Run> run, Thread thread)
-    : run_(std::move(run)), pass_(std::make_unique<ChatSource>(tool_pass(*run_), std::move(thread))) {}
+FinalizeSource::FinalizeSource(std::shared_ptr<const Run> run, Thread thread, std::unique_ptr<ApproveSource> approval)
+    : run_(std::move(run)),
+      pass_(std::make_unique<ChatSource>(tool_pass(*run_), std::move(thread), std::move(approval))) {}
 
 Poll FinalizeSource::poll(const Waker& waker) {
   while (!done_) {

@@ -15,7 +15,8 @@ namespace allm {
 // is that of the first, and says why. Both share the run's limits.
 class FinalizeSource : public EventSource {
  public:
-  FinalizeSource(std::shared_ptr<const Run> run, Thread thread);
+  // `approval`: see ChatSource.
+  FinalizeSource(std::shared_ptr<const Run> run, Thread thread, std::unique_ptr<ApproveSource> approval = nullptr);
   Poll poll(const Waker& waker) override;
 
  private:

@@ -13,7 +13,7 @@
 namespace allm {
 namespace {
 
-enum class Operation : std::uint8_t { start, reply, continue_run, step };
+enum class Operation : std::uint8_t { start, reply, continue_run, step, approve };
 
 struct Prepared {
   Session seed;
@@ -31,18 +31,19 @@ Error wrong_status(const Session& session, const std::string& operation, std::st
                "cannot " + operation + " a session that is " + status + std::string(advice), {{"status", status}});
 }
 
-std::string_view advice_for(const Session& session) {
+std::string_view advice_for(const Session& session, Operation operation) {
   switch (session.status) {
     case SessionStatus::awaiting_user:
       return ": answer its question with session_reply";
     case SessionStatus::awaiting_tools:
-      return ": answer its pending calls with submit_tool_result";
+      return ": answer its pending calls with submit_tool_result or session_approve";
     default:
-      return "";
+      return operation == Operation::approve ? ": it has no pending calls" : "";
   }
 }
 
 bool allowed(const Session& session, Operation operation, const Message* message) {
+  if (operation == Operation::approve) return session.status == SessionStatus::awaiting_tools;
   switch (session.status) {
     case SessionStatus::idle:
     case SessionStatus::completed:
@@ -68,6 +69,8 @@ const char* name_of(Operation operation) {
       return "continue";
     case Operation::step:
       return "step";
+    case Operation::approve:
+      return "approve calls of";
   }
   return "use";
 }
@@ -82,7 +85,7 @@ Request request_of(Message message) {
 Result<Prepared> prepare(const Session& session, Operation operation, const MessageList& messages,
                          CallOptions options) {
   if (!allowed(session, operation, messages.empty() ? nullptr : &messages.front())) {
-    return std::unexpected(wrong_status(session, name_of(operation), advice_for(session)));
+    return std::unexpected(wrong_status(session, name_of(operation), advice_for(session, operation)));
   }
   Prepared prepared{session, std::move(options)};
   Session& seed = prepared.seed;
@@ -138,6 +141,17 @@ SessionStream session_stream_step(const Engine& engine, Session session, Request
   return open_stream(engine, std::move(session), Operation::step, std::move(request), options);
 }
 
+SessionStream session_stream_approve(const Engine& engine, Session session, std::vector<CallDecision> decisions,
+                                     const CallOptions& options) {
+  const auto kind = SessionReducer::Kind::approval;
+  Result<Prepared> prepared = prepare(session, Operation::approve, {}, options);
+  if (!prepared) return {failed_stream(prepared.error(), options), SessionReducer(session, session, kind)};
+  const Session& seed = prepared->seed;
+  EventStream events =
+      stream_approve(engine, seed.thread, seed.pending_tool_calls, std::move(decisions), prepared->options);
+  return {std::move(events), SessionReducer(std::move(session), std::move(prepared->seed), kind)};
+}
+
 Result<SessionTurn> session_start(const Engine& engine, Session session, const CallOptions& options) {
   return session_stream_start(engine, std::move(session), options).finish();
 }
@@ -154,6 +168,10 @@ Result<SessionTurn> session_continue(const Engine& engine, Session session, std:
 Result<SessionTurn> session_continue(const Engine& engine, Session session, Request request,
                                      const CallOptions& options) {
   return session_stream_continue(engine, std::move(session), std::move(request), options).finish();
+}
+Result<SessionTurn> session_approve(const Engine& engine, Session session, std::vector<CallDecision> decisions,
+                                    const CallOptions& options) {
+  return session_stream_approve(engine, std::move(session), std::move(decisions), options).finish();
 }
 Result<SessionStep> session_step(const Engine& engine, Session session, const CallOptions& options) {
   return session_stream_step(engine, std::move(session), options).finish_step();

@@ -95,6 +95,8 @@ TEST(SessionStatusTable, SaysWhichOperationsFit) {
     EXPECT_EQ(ended(session_step(engine(), session)), row.step);
     EXPECT_EQ(ended(session_stream_step(engine(), session), session), row.step);
     EXPECT_EQ(ended(submit_tool_result(session, "c0", 1)), row.submit);
+    EXPECT_EQ(ended(session_approve(engine(), session, {})), row.submit) << "what can be answered can be decided on";
+    EXPECT_EQ(ended(session_stream_approve(engine(), session, {}), session), row.submit);
     EXPECT_EQ(ended(session_recover(session)), row.recover);
     EXPECT_EQ(submit_tool_results(session, {}), session) << "no results change nothing in any status";
   }

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "allm/session_ops.hpp"
 
@@ -6,11 +8,26 @@
 #include "session/projection.hpp"
 
 namespace allm {
+namespace {
+
+bool is_about_execution(const Event& event) {
+  return event.tag() >= EventTag::tool_execution_started && event.tag() <= EventTag::tool_halt;
+}
+
+}  // namespace
 
 SessionReducer::SessionReducer(Session before, Session seed, Kind kind)
-    : before_(std::move(before)), seed_(std::move(seed)), kind_(kind), collector_(seed_.thread) {}
+    : before_(std::move(before)),
+      seed_(std::move(seed)),
+      kind_(kind),
+      collector_(seed_.thread),
+      is_approving_(kind == Kind::approval) {}
 
-void SessionReducer::apply(const Event& event) { collector_.apply(event); }
+void SessionReducer::apply(const Event& event) {
+  if (is_approving_) is_approving_ = is_about_execution(event);
+  if (is_approving_) approved_.apply(event);
+  collector_.apply(event);
+}
 
 Session SessionReducer::session() const {
   if (kind_ == Kind::step) {
@@ -18,6 +35,7 @@ Session SessionReducer::session() const {
   } else if (const Result<ChatResult> result = collector_.chat_result(); result && collector_.saw_chat_completed()) {
     return after_chat(seed_, *result);
   }
+  if (kind_ == Kind::approval) return unfinished_approval();
   if (collector_.failed()) return before_;
   // Not read to its end: the new message and the finished steps stay.
   Session left = seed_;
@@ -27,10 +45,32 @@ Session SessionReducer::session() const {
   return left;
 }
 
+Session SessionReducer::unfinished_approval() const {
+  const std::vector<Message> answers = approved_.tool_messages();
+  if (answers.empty() && collector_.failed()) return before_;
+  Session left = seed_;
+  std::vector<PendingToolCall> unanswered;
+  for (const PendingToolCall& call : seed_.pending_tool_calls) {
+    const auto answer =
+        std::ranges::find_if(answers, [&](const Message& message) { return message.tool_call_id == call.id; });
+    if (answer != answers.end()) {
+      left.thread.messages.push_back(*answer);
+    } else {
+      unanswered.push_back(call);
+    }
+  }
+  left.pending_tool_calls = std::move(unanswered);
+  if (left.pending_tool_calls.empty()) left.status = SessionStatus::idle;
+  if (const Result<StepResult> last = collector_.step_result()) left.thread = last->thread;
+  return left;
+}
+
 Result<SessionTurn> SessionReducer::turn() const {
   Result<ChatResult> result = collector_.chat_result();
   if (!result) return std::unexpected(result.error());
-  return SessionTurn{session(), *std::move(result)};
+  SessionTurn turn{session(), *std::move(result)};
+  if (!collector_.saw_chat_completed()) turn.result.thread = turn.session.thread;
+  return turn;
 }
 
 Result<SessionStep> SessionReducer::step() const {
