@@ -3,6 +3,7 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <span>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -248,6 +249,27 @@ TEST_F(SessionsGuide, PendingCallsAreAnsweredAndTheRunGoesOn) {
   // [/sessions-manual]
   ASSERT_TRUE(turn);
   EXPECT_EQ(turn->result.text(), "Deployed.");
+}
+
+TEST_F(SessionsGuide, ASuspendedCallRunsWhenItIsApproved) {
+  const allm::Engine engine({.adapter = allm::fake({calls("pay"), says("Paid.")}),
+                             .tools = {answering("pay", allm::ok("sent"))},
+                             .approve = [](std::span<const allm::ToolCall> pending) {
+                               return std::vector(pending.size(), allm::Approval::suspend());
+                             }});
+  allm::Result<allm::SessionTurn> turn = allm::session_reply(engine, allm::Session{}, "Pay it.");
+  ASSERT_TRUE(turn);
+  // [sessions-approve]
+  allm::Result<std::string> saved = allm::to_json(turn->session);  // awaiting_tools
+  if (!saved) return;
+  // Later, also in another process with the same tools:
+  allm::Result<allm::Session> loaded = allm::from_json<allm::Session>(*saved);
+  if (!loaded) return;
+  turn = allm::session_approve(engine, *loaded, {{"c0", allm::Approval::allow()}});
+  // [/sessions-approve]
+  ASSERT_TRUE(turn);
+  EXPECT_EQ(turn->session.thread.messages[2].text(), "sent");
+  EXPECT_EQ(turn->result.text(), "Paid.");
 }
 
 TEST_F(SessionsGuide, ASessionInErrorIsRecovered) {

@@ -62,7 +62,9 @@ TEST(DocsRunControl, Gate) {
 }
 
 TEST(DocsRunControl, Suspended) {
-  const allm::Engine engine({.adapter = allm::fake(calling("send_mail")), .tools = {returning("send_mail")}});
+  const allm::Engine engine(
+      {.adapter = allm::fake(calling("send_mail", {{"to", "Bob"}})), .tools = {returning("send_mail")}});
+  const auto ann_allows = [](const allm::ToolCall& call) { return call.arguments["to"] == "Bob"; };
   allm::CallOptions options;
   options.approve = [](std::span<const allm::ToolCall> calls) {
     return std::vector(calls.size(), allm::Approval::suspend());
@@ -70,16 +72,34 @@ TEST(DocsRunControl, Suspended) {
   auto turn = allm::session_reply(engine, allm::Session{}, "Write to Bob.", options);
   ASSERT_TRUE(turn.has_value());
   // [control-suspended]
-  allm::Session session = turn->session;  // awaiting_tools; it can be saved until a person has decided
-  for (const allm::ToolCall& call : turn->session.pending_tool_calls) {
-    auto answered = allm::submit_tool_result(session, call.id, "sent by Ann");
-    if (!answered) return;  // answered.error() says why
-    session = *std::move(answered);
+  allm::Session session = turn->session;  // awaiting_tools; save it until somebody has decided
+  std::vector<allm::CallDecision> decisions;
+  for (const allm::PendingToolCall& call : session.pending_tool_calls) {
+    if (call.kind != allm::PendingKind::suspended) continue;  // manual: submit_tool_result
+    const bool yes = ann_allows(call);
+    decisions.push_back({call.id, yes ? allm::Approval::allow() : allm::Approval::deny("Ann said no")});
   }
-  auto next = allm::session_continue(engine, session);
+  auto next = allm::session_approve(engine, session, decisions);  // sends the mail; the model continues
   // [/control-suspended]
   ASSERT_TRUE(next.has_value());
   EXPECT_EQ(next->result.text(), "done");
+  EXPECT_EQ(next->session.thread.messages[2].text(), R"({"to":"Bob"})") << "the handler has run";
+}
+
+TEST(DocsRunControl, ApprovedThread) {
+  const allm::Engine engine({.adapter = allm::fake(calling("send_mail", {{"to", "Bob"}})),
+                             .tools = {returning("send_mail")},
+                             .approve = [](std::span<const allm::ToolCall> calls) {
+                               return std::vector(calls.size(), allm::Approval::suspend());
+                             }});
+  // [control-approve]
+  auto paused = allm::chat(engine, {allm::user("Write to Bob.")});
+  if (!paused) return;  // paused.error() says why
+  auto result = allm::approve(engine, paused->thread, paused->manual_tool_calls(), {{"c1", allm::Approval::allow()}});
+  // [/control-approve]
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->text(), "done");
+  EXPECT_EQ(result->thread.messages[2].text(), R"({"to":"Bob"})");
 }
 
 TEST(DocsRunControl, Limits) {
