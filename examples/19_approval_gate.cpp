@@ -1,8 +1,8 @@
-// The program has the last word: an approval gate, a person who decides later, and a budget.
+// The program decides on tool calls: with an approval gate, a person who decides later, and a budget.
 //
 // The model wants to read, to move money twice and to delete something. The gate sees all four calls before any of them
 // runs: it allows one, lowers an amount, suspends one for a person and denies one. The session is saved. Later, perhaps
-// in another process, a person approves the suspended call: now it runs, and the model goes on with its result.
+// in another process, a person approves the suspended call: now it runs, and the model continues with its result.
 #include <atomic>
 #include <iostream>
 #include <memory>

@@ -1,5 +1,5 @@
-// Deciding on tool calls that the approval gate suspended: the allowed ones run, and the loop goes on. The form for
-// sessions is session_approve.
+// Decisions on tool calls that the approval gate suspended: allowed calls run, and the loop continues. For sessions
+// there is session_approve. Safe to call from any thread.
 //
 //   auto result = allm::approve(engine, thread, pending, {{"call_1", allm::Approval::allow()}});
 #pragma once
@@ -24,13 +24,13 @@ struct CallDecision {
   Approval approval = {};
 };
 
-// Runs the allowed calls, answers the denied ones and goes on with the loop as `chat` does. `thread` and `pending` are
-// those of the run that left the calls pending: ChatResult::thread and manual_tool_calls(). The gate is not asked about
-// these calls again; it decides on the calls of later turns.
+// Runs the allowed calls, answers the denied calls and continues the loop as `chat` does. `thread` and `pending` are
+// those of the run that left the calls pending: ChatResult::thread and manual_tool_calls(). The gate is not called for
+// these calls again; it decides on the calls of later steps.
 //
 // The results are appended to the thread in the order of `pending`, and shown as events; ChatResult::steps has only the
 // model steps that follow. If calls are still pending (undecided, suspended again, or manual), the run ends with
-// `manual_tool_calls` and no model is called. If an approved call ends the turn (a question, a halt, a tool error under
+// `manual_tool_calls` and no model is called. If an approved call ends the run (a question, a halt, a tool error under
 // the policy `halt`), or the run is cancelled, the calls that are still pending are answered as `not_run`.
 //
 // Nothing runs and nothing changes if a decision is wrong. The error is SessionError `unknown_tool_call_id` for an id
@@ -40,7 +40,8 @@ struct CallDecision {
 // their results. Blocks.
 Result<ChatResult> approve(const Engine& engine, Thread thread, std::vector<PendingToolCall> pending,
                            std::vector<CallDecision> decisions, const CallOptions& options = default_options());
-// The same as events. A program that drops the stream keeps the results that it has read as ToolResultEncoded.
+// The same as a stream of events. If the program drops the stream, it has the results that it has read as
+// ToolResultEncoded.
 ChatStream stream_approve(const Engine& engine, Thread thread, std::vector<PendingToolCall> pending,
                           std::vector<CallDecision> decisions, const CallOptions& options = default_options());
 

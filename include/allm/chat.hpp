@@ -9,8 +9,8 @@
 // A run starts from a thread or from a request (messages and settings in one value). Each setting comes from the call
 // options, then from the request, then from the engine, then from its default. Tools of all three are merged by name: a
 // tool of the call options replaces one of the request, which replaces one of the engine. The settings and the metadata
-// of a request apply to all steps of the run. Name the type, chat(engine, Request{.messages = …}): g++ 12 calls the
-// form without it ambiguous.
+// of a request apply to all steps of the run. Write the name of the type, chat(engine, Request{.messages = …}): without
+// it the call is ambiguous for g++ 12.
 #pragma once
 
 #include <string>

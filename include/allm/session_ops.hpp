@@ -142,8 +142,8 @@ SessionStream session_stream_continue(const Engine& engine, Session session,
                                       const CallOptions& options = default_options());
 SessionStream session_stream_continue(const Engine& engine, Session session, Request request,
                                       const CallOptions& options = default_options());
-// Dropping it keeps the results that were read. A call that was running is still pending, though its handler may have
-// had its effect.
+// If the stream is dropped, session() has the results that were read. A call that was running is still pending, but its
+// handler may already have had effects.
 SessionStream session_stream_approve(const Engine& engine, Session session, std::vector<CallDecision> decisions,
                                      const CallOptions& options = default_options());
 SessionStream session_stream_step(const Engine& engine, Session session,
