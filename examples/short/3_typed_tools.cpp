@@ -19,7 +19,7 @@ int main() {
       .description = "The weather of one day.",
       .handler = [](const Place& place) { return allm::ok({{"city", place.city}, {"celsius", 20 + place.days}}); },
   });
-  // A real model: … engine = allm::engine_for("openai:gpt-4.1-mini", {.tools = {forecast}}).value();
+  // A real model: const allm::Engine engine = allm::engine_for("openai:gpt-4.1-mini", {.tools = {forecast}}).value();
   const allm::Engine engine(
       {.adapter = allm::fake({{allm::fake_tool_call("call_1", "forecast", {{"city", "Rome"}, {"days", 2}}),
                                allm::fake_finish(allm::FinishReason::tool_calls)},
