@@ -84,8 +84,8 @@ class Runtime {
  private:
   friend class RuntimeAccess;
   class Impl;
-  explicit Runtime(std::shared_ptr<Impl> impl);
-  std::shared_ptr<Impl> impl_;
+  explicit Runtime(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace allm

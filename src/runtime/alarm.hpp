@@ -21,7 +21,7 @@ class Alarm {
     RuntimeAccess::impl(runtime).loop->arm(task_, deadline_after(delay));
   }
 
-  // Whether the time has come; if not, `waker` is called when it has.
+  // Returns true once the delay has passed. Until then, `waker` is called when it has.
   bool poll(const Waker& waker) {
     const std::lock_guard lock(task_->mutex);
     if (!task_->fired) task_->waker = waker;
@@ -29,6 +29,7 @@ class Alarm {
   }
 
  private:
+  // Shared: the loop holds it while it is armed.
   struct Task : LoopTask {
     void fire() noexcept override {
       Waker woken;

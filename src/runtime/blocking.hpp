@@ -10,8 +10,8 @@
 
 namespace allm {
 
-// What the calling thread waits on while it polls a source. A thread has one parker, made at its first use; a callback
-// that reads another stream while this one is being polled gets one of its own, so that neither takes the other's
+// The parker on which the calling thread waits for the source that it polls. Each thread has one, made at its first
+// use. A callback that reads another stream during a poll gets a second one, so that neither wait consumes the other's
 // wake-up.
 class ThreadParker {
  public:
@@ -28,6 +28,7 @@ class ThreadParker {
 
  private:
   struct Pair {
+    // Shared: sources keep copies of the waker, which may outlive the thread.
     std::shared_ptr<Parker> parker = std::make_shared<Parker>();
     Waker waker{parker};
   };

@@ -5,8 +5,8 @@
 
 namespace allm {
 
-// The moment `delay` from `start`: the end of time where a clock cannot say it, so that "no limit" may be written as
-// the longest duration; `start` itself for a delay below zero.
+// `start` plus `delay`, or time_point::max() where the sum would overflow, so that "no limit" may be written as the
+// longest duration. A negative delay gives `start`.
 template <class Duration>
 std::chrono::steady_clock::time_point deadline_after(
     Duration delay, std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now()) {

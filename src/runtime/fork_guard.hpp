@@ -1,5 +1,5 @@
-// Detects that this process is a fork of the one that started the runtime: a child has none of its parent's threads, so
-// nothing in it would ever be woken.
+// Detects that this process is a fork of the one that started the runtime: a child process has none of its parent's
+// threads, so nothing would ever wake a thread that waits in it.
 #pragma once
 
 #include <atomic>
@@ -11,13 +11,13 @@ namespace allm {
 
 inline std::atomic<std::uint32_t> forks_so_far{0};
 
-// How often this process was forked from another since the first runtime was made. Safe from any thread.
+// How many forks lie between the process that made the first runtime and this one. Safe to call from any thread.
 inline std::uint32_t fork_generation() { return forks_so_far.load(std::memory_order_relaxed); }
 
-// Counts forks from now on. Safe from any thread, any number of times.
+// Counts forks from now on. Safe to call from any thread, any number of times.
 void count_forks();
 
-// What a child gets where it uses its parent's runtime.
+// The error of a child process that uses its parent's runtime.
 Error forked_error();
 
 }  // namespace allm

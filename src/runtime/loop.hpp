@@ -13,7 +13,8 @@
 
 namespace allm {
 
-// Safe from any thread, except where a comment says otherwise. The loop thread starts with the first task.
+// Safe to call from any thread, except where a comment says otherwise. The loop thread starts with the first task.
+// Shared: the loop thread, the services of the runtime and the calls and exchanges under way hold it.
 class Loop : public std::enable_shared_from_this<Loop> {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -25,7 +26,7 @@ class Loop : public std::enable_shared_from_this<Loop> {
 
   // Runs the task at `deadline`.
   void arm(std::shared_ptr<LoopTask> task, TimePoint deadline);
-  // Whether the task was still armed. When it was not, fire() may be running.
+  // Returns whether the task was still armed. If it was not, fire() may be running.
   bool cancel(LoopTask& task);
   // Runs the task soon, after all that were posted before it. It cannot be cancelled.
   void post(std::shared_ptr<LoopTask> task);
@@ -49,8 +50,8 @@ class Loop : public std::enable_shared_from_this<Loop> {
   // meanwhile if this thread may. May return early, as if woken.
   bool wait(Parker& waiter, const std::optional<TimePoint>& deadline) { return driver_.wait(waiter, deadline); }
 
-  // A result that the loop brings and that somebody awaits: a response, the answer of another process. The driver is
-  // chosen by them. One thread at a time.
+  // Registers a result that the loop will deliver and that a thread awaits: a response, or the answer of another
+  // process. LoopDriver chooses the driver by the registered results. One thread at a time.
   class Awaited {
    public:
     // `waiter_drives`: whether the thread that awaits the result is about to wait() on this loop.

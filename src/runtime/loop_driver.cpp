@@ -12,8 +12,7 @@ namespace allm {
 
 using Clock = std::chrono::steady_clock;
 
-// A single waiter that drives is the only thread that the loop could keep waiting, and it does not wait while it is
-// away.
+// If the only awaited result has a waiter that drives, nobody needs the loop while that waiter does something else.
 bool LoopDriver::needs_loop_thread() const { return awaited_ > 1 || not_driving_ > 0; }
 
 bool LoopDriver::is_gap_too_long() const { return awaited_ > 0 && Clock::now() - last_driven_ >= kMaxGap; }
@@ -88,7 +87,7 @@ void LoopDriver::sleep_until_needed(Lock& lock) {
 void LoopDriver::drive_as_loop_thread(Lock& lock) {
   driver_ = Driver::loop_thread;
   const bool fills_gap = is_gap_too_long();
-  // What has arrived comes before what is due: it may be what a deadline waits for.
+  // Descriptors before timers: the response that a due deadline is about may have arrived.
   if (tasks_.is_timer_due()) poll(lock, TimePoint::min(), nullptr);
   while (!stopping_ && (needs_loop_thread() || tasks_.is_due() || (fills_gap && awaited_ > 0 && parked_.empty()))) {
     run_once(lock, TimePoint::max(), nullptr);
@@ -115,7 +114,7 @@ bool LoopDriver::drive_as_waiter(Lock& lock, Parker& waiter, const std::optional
   bool woken = waiter.take_wake();
   bool in_time = true;
   while (!woken && in_time && !stopping_ && !needs_loop_thread()) {
-    // Each time: the task that runs below may be the first that needs it.
+    // Checked in every round: a task may have called expect_broken_pipes().
     if (broken_pipes_ && !guard) guard.emplace();
     run_once(lock, until, &waiter);
     woken = waiter.take_wake();

@@ -40,7 +40,7 @@ class LoopDriver {
   bool is_stopping() const { return stopping_; }
   // Starts the loop thread, which holds `owner` until it ends.
   void start_thread(std::shared_ptr<void> owner);
-  // Makes the driver look at the tasks by `time`; the loop thread, if nobody drives.
+  // Makes the driver look at the tasks by `time`. If nobody drives, the loop thread does.
   void look_by(TimePoint time);
   // From now on watchers may raise SIGPIPE: it is blocked on threads that drive.
   void expect_broken_pipes() { broken_pipes_ = true; }
@@ -85,7 +85,7 @@ class LoopDriver {
   std::condition_variable waiter_left_;
   std::vector<Parker*> parked_;  // threads waiting for the driver role
   int awaited_ = 0;
-  int not_driving_ = 0;  // of them
+  int not_driving_ = 0;  // awaited results whose waiter does not drive
   bool started_ = false;
   bool stopping_ = false;
   bool broken_pipes_ = false;

@@ -76,7 +76,7 @@ class LoopDriverTest : public ::testing::Test {
   }
   ~LoopDriverTest() override { loop_->stop(); }
   void post(std::function<void()> function) { loop_->post(function_task(std::move(function))); }
-  // From the next driver on.
+  // Takes effect with the next driver.
   void watch(Pipe& pipe) {
     loop_->post_deferred(function_task([this, &pipe] { loop_->watch(pipe.fd(), EPOLLIN, pipe); }));
   }
@@ -160,7 +160,7 @@ TEST_F(LoopDriverTest, TheLoopThreadDrivesForSeveralWaitersUntilOneIsLeft) {
   wait_until([&] { return taker.count() == 1; });
   EXPECT_FALSE(taker.is_this_thread());
   second.reset();
-  // The loop thread hands over with what arrives next, at the latest.
+  // The loop thread hands the driver role over at the next event, if not before.
   for (int i = 2; !taker.is_this_thread(); ++i) {
     pipe.put();
     wait_until([&] { return taker.count() == i; });
@@ -190,7 +190,7 @@ TEST_F(LoopDriverTest, ManyThreadsDriveInTurn) {
         std::atomic<bool> done = false;
         Pipe pipe([&] {
           loop_->unwatch(pipe.fd());
-          const std::shared_ptr<Parker> woken = parker;  // this is gone with the pipe as soon as it is done
+          const std::shared_ptr<Parker> woken = parker;  // the waiter may destroy this lambda once `done` is set
           done = true;
           woken->wake();
         });

@@ -1,4 +1,4 @@
-// What the loop runs: timers that are due and tasks that were posted.
+// Tasks of the loop: timers, and tasks that were posted.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ namespace allm {
 
 class Loop;
 
-// Derive from it and own it by shared_ptr: the loop holds a reference while the task is armed or posted.
+// Base class of tasks. Shared: the loop holds a task while it is armed or posted, and its Timer holds it to cancel it.
 class Timer::Task {
  public:
   virtual ~Task() = default;
@@ -46,17 +46,17 @@ class TaskQueue {
 
   void arm(std::shared_ptr<LoopTask> task, TimePoint deadline);
   void post(std::shared_ptr<LoopTask> task) { posted_.push_back(std::move(task)); }
-  // Gives the task back; null if it was not armed.
+  // Returns the task; null if it was not armed.
   std::shared_ptr<LoopTask> cancel(LoopTask& task);
 
   bool has_posted() const { return !posted_.empty(); }
   bool is_timer_due() const;
   bool is_due() const { return has_posted() || is_timer_due(); }
-  // The end of time if nothing is armed.
+  // TimePoint::max() if nothing is armed.
   TimePoint next_deadline() const { return heap_.empty() ? TimePoint::max() : heap_.front()->deadline_; }
   // Only when is_due(): posted tasks first, in their order, then timers by deadline.
   std::shared_ptr<LoopTask> take_due();
-  // Gives back everything; no task is armed any more.
+  // Removes and returns all tasks.
   TaskQueue take_all();
 
  private:

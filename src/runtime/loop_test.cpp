@@ -78,7 +78,7 @@ TEST_F(LoopTest, ACancelledTaskDoesNotFire) {
   EXPECT_FALSE(fired);
 }
 
-TEST_F(LoopTest, CancelSaysThatATaskHasFired) {
+TEST_F(LoopTest, CancelReturnsFalseAfterATaskHasFired) {
   Gate fired;
   const auto task = arm(Clock::now(), [&] { fired.open(); });
   fired.wait();
@@ -108,7 +108,7 @@ TEST_F(LoopTest, ACallbackCanArmAnother) {
   second.wait();
 }
 
-TEST_F(LoopTest, CancellingAgainstFiringGivesOneOfTheTwo) {
+TEST_F(LoopTest, ATaskThatIsCancelledWhileItIsDueEitherFiresOrIsCancelled) {
   for (int round = 0; round < 300; ++round) {
     Gate fired;
     const auto task = arm(Clock::now() + std::chrono::microseconds(round % 30), [&] { fired.open(); });
@@ -140,7 +140,7 @@ TEST_F(LoopTest, ManyThreadsArmAndCancel) {
   EXPECT_EQ(fired.value() + cancelled, std::size_t{kThreads} * kTasks);
 }
 
-TEST_F(LoopTest, StoppedFiresNothingMoreAndForgetsItsTasks) {
+TEST_F(LoopTest, AfterTheStopNothingFiresAndTasksAreReleased) {
   std::atomic<bool> fired = false;
   auto task = arm(Clock::now() + hours(1), [&] { fired = true; });
   const std::weak_ptr<LoopTask> watch = task;
@@ -162,7 +162,7 @@ TEST_F(LoopTest, CanBeStoppedFromACallback) {
   stopped.wait();
 }
 
-TEST_F(LoopTest, PostsAreRunInTheirOrder) {
+TEST_F(LoopTest, PostedTasksRunInOrder) {
   constexpr int kPosts = 1'000;
   Gate go;
   std::vector<int> order;
@@ -179,7 +179,7 @@ TEST_F(LoopTest, PostsAreRunInTheirOrder) {
   EXPECT_TRUE(std::ranges::is_sorted(order));
 }
 
-TEST_F(LoopTest, StoppedForgetsWhatWasPosted) {
+TEST_F(LoopTest, TheStopReleasesPostedTasks) {
   bool late = false;
   Gate stopping;
   loop_->post(function_task([&] { stopping.wait(); }));
@@ -234,7 +234,7 @@ TEST(RuntimeAfter, PostAfterNeedsNoTimer) {
   called.wait();
 }
 
-TEST(RuntimeAfter, TakesTheLongestDelay) {
+TEST(RuntimeAfter, AcceptsTheLongestDelay) {
   const auto runtime = Runtime::create();
   Gate soon;
   const Timer never = runtime->after(std::chrono::nanoseconds::max(), [] { FAIL(); });
@@ -263,7 +263,7 @@ TEST(RuntimeAfter, ARuntimeCanBeDestroyedFromItsOwnCallback) {
   ended.wait();
 }
 
-TEST(AlarmTest, WakesWhoeverPolledIt) {
+TEST(AlarmTest, WakesTheConsumerThatPolledIt) {
   const auto runtime = Runtime::create();
   Alarm alarm(*runtime, milliseconds(2));
   Gate woken;
@@ -272,7 +272,7 @@ TEST(AlarmTest, WakesWhoeverPolledIt) {
   EXPECT_TRUE(alarm.poll(Waker())) << "and stays so";
 }
 
-TEST(AlarmTest, GoneWakesNobody) {
+TEST(AlarmTest, WakesNobodyAfterItIsDestroyed) {
   const auto runtime = Runtime::create();
   Gate woken;
   {

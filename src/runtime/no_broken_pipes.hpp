@@ -1,5 +1,5 @@
-// Writing to a TLS connection whose other end is gone raises SIGPIPE, and the program's threads are not the loop's own,
-// which blocks all signals.
+// Blocks SIGPIPE, which a write to a TLS connection raises if the other end is closed. Needed on the program's threads
+// while they drive the loop; the loop thread blocks all signals.
 #pragma once
 
 #include <csignal>
@@ -8,7 +8,7 @@
 
 namespace allm {
 
-// Keeps SIGPIPE from the calling thread while it lives.
+// Blocks SIGPIPE on the calling thread from construction to destruction.
 class NoBrokenPipes {
  public:
   NoBrokenPipes() {
@@ -21,7 +21,7 @@ class NoBrokenPipes {
   NoBrokenPipes(const NoBrokenPipes&) = delete;
   NoBrokenPipes& operator=(const NoBrokenPipes&) = delete;
   ~NoBrokenPipes() {
-    // Where it was blocked before, one that is pending may be the program's own.
+    // If SIGPIPE was blocked before, a pending one may be the program's own.
     if (was_blocked_) return;
     sigset_t pending;
     sigpending(&pending);

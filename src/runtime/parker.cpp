@@ -58,7 +58,7 @@ void Parker::end_driving() {
 bool Parker::consume(bool spinning) {
   const auto is_woken = [this] { return state_.load(std::memory_order_acquire) == kWoken; };
   const bool woken = spinning ? spin_until(is_woken) : is_woken();
-  // Read and not just overwritten: a wake-up that came in between is consumed with what it tells of.
+  // An exchange and not a store: it synchronises with a wake-up that came in between and is consumed with this one.
   if (woken) state_.exchange(kEmpty, std::memory_order_acquire);
   return woken;
 }

@@ -19,12 +19,12 @@ namespace allm {
 class Loop;
 class Poller;
 
-// One thread waits at a time; any thread wakes. A wake-up that comes while nobody waits is kept for
-// the next wait; several are one.
+// One thread waits at a time; wake() is safe to call from any thread. A wake-up that comes while nobody waits is kept
+// for the next wait; several count as one. Shared: wakers hold it and may outlive the thread that waits.
 class Parker : public Waker::Target {
  public:
   void wake() noexcept override;
-  // The next wait drives that loop. Called by the thread that waits.
+  // Makes the next wait drive `loop`. Called by the thread that waits.
   void drive_in_next_wait(std::shared_ptr<Loop> loop) { loop_ = std::move(loop); }
   void wait();
   // False if `deadline` came first.
@@ -32,11 +32,11 @@ class Parker : public Waker::Target {
   // The same without spinning, for waits that are long as a rule.
   bool sleep_until(std::chrono::steady_clock::time_point deadline);
 
-  // For a loop that this thread drives. False if there is a wake-up already; if not, a wake-up that comes before
-  // end_driving() notifies the loop's poller.
+  // Called by the thread that waits, around Poller::wait(). False if a wake-up has come already; otherwise a wake-up
+  // that comes before end_driving() notifies `poller`.
   bool begin_driving(const Poller& poller);
   void end_driving();
-  // Whether there was a wake-up, which is then consumed.
+  // Consumes the wake-up; false if there was none.
   bool take_wake() { return consume(false); }
   bool sleep(const std::optional<std::chrono::steady_clock::time_point>& deadline);
 
@@ -46,8 +46,8 @@ class Parker : public Waker::Target {
   static constexpr std::uint32_t kParked = 2;
   static constexpr std::uint32_t kDriving = 3;
 
-  // A wait of more than that is one that spinning does not shorten. After so many of them in a row it does not spin,
-  // until there is a shorter one.
+  // Spinning does not shorten a wait longer than kLongWait. After kMaxLongWaits of them in a row the parker does not
+  // spin until a wait was shorter.
   static constexpr std::chrono::microseconds kLongWait{200};
   static constexpr int kMaxLongWaits = 3;
 
@@ -55,9 +55,9 @@ class Parker : public Waker::Target {
   bool consume(bool spinning);
 
   std::atomic<std::uint32_t> state_{kEmpty};
-  // Of the thread that waits.
+  // Used only by the thread that waits.
   int long_waits_ = 0;          // in a row
-  std::shared_ptr<Loop> loop_;  // to drive in the next wait
+  std::shared_ptr<Loop> loop_;  // to drive in the next wait; shared: its runtime may be destroyed before
   std::mutex driving_mutex_;
   const Poller* driving_ = nullptr;  // while the state may be kDriving
 };
@@ -77,7 +77,7 @@ class WakerAccess {
 
 inline constexpr std::chrono::microseconds kSpinTime{30};
 
-// Runs `ready` over and over for a moment, until it is true; whether it was.
+// Calls `ready` repeatedly until it returns true or `time` has passed. Returns whether it returned true.
 template <class Ready>
 bool spin_until(Ready ready, std::chrono::microseconds time = kSpinTime);
 

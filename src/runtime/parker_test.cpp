@@ -21,7 +21,7 @@ TEST(Parker, KeepsAWakeUpThatCameBeforeTheWait) {
   EXPECT_FALSE(parker.wait_until(Clock::now())) << "it was consumed";
 }
 
-TEST(Parker, TakesSeveralWakeUpsForOne) {
+TEST(Parker, CountsSeveralWakeUpsAsOne) {
   Parker parker;
   for (int i = 0; i < 3; ++i) parker.wake();
   EXPECT_TRUE(parker.wait_until(Clock::now() + testing::kWatchdog));
@@ -37,7 +37,7 @@ TEST(Parker, GivesUpAtTheDeadlineAndNotBefore) {
   EXPECT_TRUE(parker.wait_until(Clock::now())) << "a wake-up beats a deadline that has passed";
 }
 
-TEST(Parker, TakesAnyDeadline) {
+TEST(Parker, AcceptsAnyDeadline) {
   Parker parker;
   EXPECT_FALSE(parker.wait_until(Clock::time_point::min()));
   EXPECT_FALSE(parker.wait_until(Clock::time_point(std::chrono::nanoseconds(-1))));
@@ -64,7 +64,7 @@ TEST(Parker, LosesNoWakeUpInAPingPong) {
   constexpr int kRounds = 20'000;
   Parker ping;
   Parker pong;
-  int ball = 0;  // handed over by the wake-ups alone
+  int ball = 0;  // not atomic: only the wake-ups synchronise the threads
   std::thread other([&] {
     for (int i = 0; i < kRounds; ++i) {
       ping.wait();
@@ -81,7 +81,7 @@ TEST(Parker, LosesNoWakeUpInAPingPong) {
   EXPECT_EQ(ball, 2 * kRounds);
 }
 
-TEST(Parker, SeesWhatManyWakersTellOf) {
+TEST(Parker, SeesTheDataOfAllThreadsThatWokeIt) {
   constexpr int kWakers = 4;
   constexpr int kRounds = 5'000;
   Parker parker;

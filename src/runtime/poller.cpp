@@ -49,7 +49,7 @@ void Poller::watch(int fd, unsigned events, Watcher& watcher) {
   event.events = events;
   event.data.fd = fd;
   if (epoll_ctl(epoll_fd_, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) == 0) return;
-  // A descriptor that was closed while it was watched has left the set by itself, and may be another by now.
+  // The kernel removes a descriptor from the epoll set when it is closed, and the number may have been reused.
   epoll_ctl(epoll_fd_, errno == ENOENT ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
 }
 

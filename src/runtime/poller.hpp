@@ -8,7 +8,7 @@
 
 namespace allm {
 
-// Called when a file descriptor is ready. Whoever starts a watch keeps the watcher alive until the watch ends.
+// Called when a file descriptor is ready. The caller of watch() keeps the watcher alive until unwatch().
 class Watcher {
  public:
   virtual ~Watcher() = default;
@@ -16,7 +16,7 @@ class Watcher {
   virtual void ready(int fd, unsigned events) noexcept = 0;
 };
 
-// notify() is safe from any thread; everything else is for the thread that drives the loop.
+// notify() is safe to call from any thread; everything else is for the thread that drives the loop.
 class Poller {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -39,7 +39,7 @@ class Poller {
   void notify() const;
   // Waits until a descriptor is ready, notify() is called or `until` has come.
   void wait(Ready& ready, TimePoint until) const;
-  // Calls the watchers of what wait() found.
+  // Calls the watchers of the descriptors in `ready`.
   void dispatch(const Ready& ready);
 
  private:

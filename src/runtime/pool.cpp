@@ -11,9 +11,11 @@
 namespace allm {
 namespace {
 
-// Tasks that take less are short, and how long a submitter spins for a thread that runs a short one.
+// A task that takes less is short.
 constexpr std::chrono::microseconds kShortTask{5};
+// How long a submitter spins while tasks are short.
 constexpr std::chrono::microseconds kSubmitterSpinBudget{6};
+
 }  // namespace
 
 void Pool::submit(std::shared_ptr<Task> task) {
@@ -36,12 +38,12 @@ void Pool::call_thread(std::unique_lock<std::mutex>& lock) {
     return;
   }
   if (!idle_.empty()) {
-    std::shared_ptr<Worker> worker = std::move(idle_.back());
+    const std::shared_ptr<PoolThread> thread = std::move(idle_.back());
     idle_.pop_back();
-    worker->idle = false;
+    thread->idle = false;
     ++searching_;
     lock.unlock();
-    worker->parker.wake();
+    thread->parker.wake();
     return;
   }
   const std::size_t set_aside = set_aside_.load(std::memory_order_relaxed);
@@ -57,9 +59,9 @@ void Pool::call_thread(std::unique_lock<std::mutex>& lock) {
 
 void Pool::spawn() {
   try {
-    std::thread([self = shared_from_this()] { self->run_worker(std::make_shared<Worker>()); }).detach();
+    std::thread([self = shared_from_this()] { self->run_thread(std::make_shared<PoolThread>()); }).detach();
   } catch (const std::system_error&) {
-    // The system gives no more threads: the task waits for one that comes free, or for its deadline.
+    // No thread could be started: the task waits for a running thread to become free, or for its deadline.
     const std::lock_guard lock(mutex_);
     --threads_;
     --searching_;
@@ -79,7 +81,7 @@ std::shared_ptr<Pool::Task> Pool::take_task(std::unique_lock<std::mutex>& lock) 
   return task;
 }
 
-void Pool::run_worker(const std::shared_ptr<Worker>& worker) {
+void Pool::run_thread(const std::shared_ptr<PoolThread>& thread) {
   pthread_setname_np(pthread_self(), "allm-tool");
   std::unique_lock lock(mutex_);
   while (true) {
@@ -94,7 +96,7 @@ void Pool::run_worker(const std::shared_ptr<Worker>& worker) {
       ++searching_;
     }
     if (searching_ == 1 && !stopping_) {
-      // The only one awake: stay so for a moment, the next call often follows at once.
+      // The only thread that is awake spins for a moment: the next call often follows at once.
       lock.unlock();
       spin_until([this] { return queued_.load(std::memory_order_acquire) > 0; });
       lock.lock();
@@ -106,22 +108,22 @@ void Pool::run_worker(const std::shared_ptr<Worker>& worker) {
       stopped_.notify_all();
       return;
     }
-    worker->idle = true;
-    idle_.push_back(worker);
+    thread->idle = true;
+    idle_.push_back(thread);
     lock.unlock();
-    if (!park(worker)) return;
+    if (!park(thread)) return;
     lock.lock();
   }
 }
 
-bool Pool::park(const std::shared_ptr<Worker>& worker) {
+bool Pool::park(const std::shared_ptr<PoolThread>& thread) {
   const auto deadline = deadline_after(options_.idle_timeout);
   while (true) {
-    const bool woken = worker->parker.sleep_until(deadline);
+    const bool woken = thread->parker.sleep_until(deadline);
     const std::lock_guard lock(mutex_);
-    if (!worker->idle) return true;
+    if (!thread->idle) return true;
     if (woken && !stopping_) continue;
-    idle_.erase(std::find(idle_.begin(), idle_.end(), worker));
+    idle_.erase(std::find(idle_.begin(), idle_.end(), thread));
     --threads_;
     stopped_.notify_all();
     return false;
@@ -131,7 +133,7 @@ bool Pool::park(const std::shared_ptr<Worker>& worker) {
 void Pool::set_aside() {
   std::unique_lock lock(mutex_);
   set_aside_.fetch_add(1, std::memory_order_relaxed);
-  // Its thread may have been the one that kept others from being started.
+  // The limit on threads now allows one more.
   call_thread(lock);
 }
 
@@ -144,9 +146,9 @@ void Pool::set_aside_returned() {
 void Pool::stop() {
   std::unique_lock lock(mutex_);
   stopping_ = true;
-  std::vector<std::shared_ptr<Worker>> idle = idle_;
+  const std::vector<std::shared_ptr<PoolThread>> idle = idle_;
   lock.unlock();
-  for (const auto& worker : idle) worker->parker.wake();
+  for (const auto& thread : idle) thread->parker.wake();
   lock.lock();
   stopped_.wait(lock, [this] { return threads_ <= running_; });
 }

@@ -1,10 +1,10 @@
 // The elastic pool that runs tool handlers.
 //
-// A task never waits behind a handler that blocks: whenever tasks are queued, some thread that is
-// not running one is on its way to them. That thread spins for a moment before it sleeps, and there
-// is at most one such spinner, so short handlers cost no wake-ups and idle pools no CPU. While tasks prove to be short,
-// the submitter of a task spins for a few microseconds, so that a running thread can come back for it, before it wakes
-// another: waking costs more than that.
+// A task never waits for a handler that blocks: while tasks are queued, a thread that runs none is on its way to the
+// queue, unless max_threads is reached. A thread without a task spins for a moment before it sleeps, and at most one
+// thread spins, so short handlers cost no wake-ups and an idle pool uses no CPU. While tasks are short, the submitter
+// of a task spins for a few microseconds before it wakes another thread: a running thread often takes the task in that
+// time, and a wake-up costs more.
 #pragma once
 
 #include <atomic>
@@ -22,10 +22,11 @@
 
 namespace allm {
 
-// Safe from any thread. Threads are detached and share the pool, so a handler that never returns
-// keeps alive what it uses and nothing waits for it.
+// Safe to call from any thread. Shared: its threads are detached and hold it, so a handler that never returns keeps
+// what it uses alive, and nothing waits for it.
 class Pool : public std::enable_shared_from_this<Pool> {
  public:
+  // Shared: the batch of a tool call holds the call while the pool runs its handler.
   class Task {
    public:
     virtual ~Task() = default;
@@ -39,27 +40,28 @@ class Pool : public std::enable_shared_from_this<Pool> {
 
   void submit(std::shared_ptr<Task> task);
 
-  // A running task will not be waited for any more: its thread no longer counts against the limit.
+  // Nobody waits for a running task any more: its thread no longer counts against max_threads.
   void set_aside();
   // A task that was set aside has returned.
   void set_aside_returned();
-  // Whether no more may be set aside.
+  // Whether max_set_aside is reached.
   bool full() const { return set_aside_.load(std::memory_order_relaxed) >= options_.max_set_aside; }
 
-  // Ends idle threads and waits for them; running tasks go on by themselves.
+  // Ends idle threads and waits for them. Does not wait for running tasks.
   void stop();
 
   RuntimeStats stats() const;
 
  private:
-  struct Worker {
+  // Shared: a thread that wakes this one may use the parker a moment longer than this thread lives.
+  struct PoolThread {
     Parker parker;
-    bool idle = false;  // guarded by mutex_: in idle_, so that whoever takes it out wakes it
+    bool idle = false;  // guarded by mutex_: whether it is in idle_; the thread that removes it from there wakes it
   };
-  void run_worker(const std::shared_ptr<Worker>& worker);
+  void run_thread(const std::shared_ptr<PoolThread>& thread);
   std::shared_ptr<Task> take_task(std::unique_lock<std::mutex>& lock);
-  bool park(const std::shared_ptr<Worker>& worker);
-  // Calls a thread to the queue if none is on its way. Releases the lock.
+  bool park(const std::shared_ptr<PoolThread>& thread);
+  // Wakes or starts a thread for the queue if none is on its way. Releases the lock.
   void call_thread(std::unique_lock<std::mutex>& lock);
   void spawn();
 
@@ -67,7 +69,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   mutable std::mutex mutex_;
   std::condition_variable stopped_;
   std::deque<std::shared_ptr<Task>> queue_;
-  std::vector<std::shared_ptr<Worker>> idle_;
+  std::vector<std::shared_ptr<PoolThread>> idle_;
   std::atomic<std::size_t> queued_{0};  // the queue's size, for spinners that hold no lock
   std::atomic<std::size_t> set_aside_{0};
   std::size_t threads_ = 0;

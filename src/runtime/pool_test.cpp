@@ -66,7 +66,7 @@ TEST_F(PoolTest, RunsEveryTaskOnce) {
   EXPECT_EQ(pool_->stats().queued, 0U);
 }
 
-TEST_F(PoolTest, BlockedTasksDelayNoOthers) {
+TEST_F(PoolTest, BlockedTasksDoNotDelayOthers) {
   make();
   constexpr int kBlocked = 20;
   // Passes only if all of them and the last task run at once.
@@ -165,7 +165,7 @@ TEST_F(PoolTest, IdleThreadsEnd) {
   again.wait();
 }
 
-TEST_F(PoolTest, ThreadsThatComeAndGoLoseNoTask) {
+TEST_F(PoolTest, NoTaskIsLostWhileThreadsStartAndEnd) {
   make({.idle_timeout = milliseconds(0)});
   Counter done;
   for (std::size_t i = 1; i <= 300; ++i) {
@@ -191,7 +191,7 @@ TEST_F(PoolTest, StopEndsIdleThreadsAndWaitsForThem) {
   EXPECT_EQ(pool_->stats().threads, 0U);
 }
 
-TEST_F(PoolTest, StopWaitsForNoRunningTask) {
+TEST_F(PoolTest, StopDoesNotWaitForRunningTasks) {
   make();
   Gate may_end;
   Gate entered;
@@ -209,7 +209,7 @@ TEST_F(PoolTest, StopWaitsForNoRunningTask) {
   eventually([&] { return pool_->stats().threads == 0; }, "the thread's end");
 }
 
-TEST_F(PoolTest, StopWaitsForNoTaskThatIsAboutToRun) {
+TEST_F(PoolTest, StopDoesNotWaitForATaskThatIsAboutToRun) {
   // The thread may be on its way to the task when stop() begins to wait.
   for (int round = 0; round < 100; ++round) {
     make({.idle_timeout = milliseconds(0)});

@@ -1,4 +1,4 @@
-// How streams wait: the members of PulledStream, which are instantiated once for each class of streams.
+// The blocking members of PulledStream. Each class of streams instantiates them in one .cpp file.
 #pragma once
 
 #include <new>
@@ -9,8 +9,7 @@
 
 namespace allm {
 
-// One variable is returned on every path where events come often, so that it is built in place and
-// an event is not moved once per layer.
+// Every path returns the same variable, so that the event is built in place and not moved once per layer.
 template <class Stream>
 Poll PulledStream<Stream>::next() {
   ThreadParker waiting;
@@ -38,7 +37,7 @@ Poll PulledStream<Stream>::try_next() {
 
 template <class Stream>
 typename PulledStream<Stream>::Iterator& PulledStream<Stream>::Iterator::operator++() {
-  // In place of the event before it: moving each one costs a tenth of what a text delta takes in all.
+  // Replaces the previous event in place: a move would be a tenth of the whole cost of a text delta.
   current_.~Poll();
   try {
     ::new (static_cast<void*>(&current_)) Poll(stream_->next());

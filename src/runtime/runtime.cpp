@@ -24,7 +24,7 @@ void Timer::cancel() {
 }
 
 std::shared_ptr<Runtime> Runtime::create(RuntimeOptions options) {
-  return std::shared_ptr<Runtime>(new Runtime(std::make_shared<Impl>(options)));
+  return std::shared_ptr<Runtime>(new Runtime(std::make_unique<Impl>(options)));
 }
 
 const std::shared_ptr<Runtime>& Runtime::process() {
@@ -33,12 +33,12 @@ const std::shared_ptr<Runtime>& Runtime::process() {
   return *runtime;
 }
 
-Runtime::Runtime(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Runtime::Runtime(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Runtime::~Runtime() {
   if (impl_->is_of_parent_process()) {
-    // Its threads cannot be waited for, and its mutexes may be locked for ever.
-    [[maybe_unused]] const auto* leaked = new std::shared_ptr<Impl>(std::move(impl_));
+    // Leaked: the parent's threads do not exist in this process, so its mutexes may stay locked for ever.
+    [[maybe_unused]] const Impl* leaked = impl_.release();
     return;
   }
   impl_->loop->stop();

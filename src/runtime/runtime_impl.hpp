@@ -27,7 +27,8 @@ class Runtime::Impl {
   bool is_of_parent_process() const { return generation_ != fork_generation(); }
 
   // The runtime's one object of type T, a type of a layer above. Made at its first use from the loop, and from the
-  // options if T takes them; destroyed with the runtime, after the loop has stopped.
+  // options if T's constructor has them. Shared: the runtime releases it after the loop has stopped, but a run may hold
+  // it longer.
   template <class T>
   std::shared_ptr<T> service() {
     const std::lock_guard lock(services_mutex_);

@@ -24,7 +24,7 @@ class Job : public Pool::Task {
   std::function<void()> function_;
 };
 
-TEST(Runtime, OfTheProcessIsOne) {
+TEST(Runtime, TheProcessHasOne) {
   EXPECT_EQ(Runtime::process(), Runtime::process());
   EXPECT_EQ(Runtime::process()->options().max_set_aside, 1024U);
 }
@@ -34,7 +34,7 @@ TEST(Runtime, WithoutWorkStartsNoThread) {
   EXPECT_EQ(runtime->stats().threads, 0U);
 }
 
-TEST(Runtime, DestroyedWhileAHandlerRunsLeavesItToItself) {
+TEST(Runtime, ItsDestructorDoesNotWaitForARunningHandler) {
   auto runtime = Runtime::create();
   Gate entered;
   Gate may_end;
@@ -54,7 +54,7 @@ TEST(Runtime, DestroyedWhileAHandlerRunsLeavesItToItself) {
 }
 
 TEST(Runtime, CanBeDestroyedByAHandler) {
-  // The handler holds the last reference, as that of a dropped run does.
+  // The handler holds the last reference, as the handler of a dropped run may.
   auto runtime = Runtime::create();
   Gate ended;
   const std::shared_ptr<Pool> pool = RuntimeAccess::impl(*runtime).pool;

@@ -25,7 +25,7 @@ class FunctionTarget : public Waker::Target {
       fail("an exception that is not a std::exception");
     }
   }
-  // What the function threw, if it ever did.
+  // The message of what the function threw; nullopt if it never threw.
   std::optional<std::string> failure() const {
     const std::lock_guard lock(mutex_);
     return failure_;
@@ -41,7 +41,7 @@ class FunctionTarget : public Waker::Target {
   std::optional<std::string> failure_;
 };
 
-// Why a consumer that waits with this waker would wait in vain.
+// The error of a waker whose function has thrown: a consumer that waits with it might wait for ever.
 std::optional<Error> waker_error(const Waker& waker) {
   const auto* function = dynamic_cast<const FunctionTarget*>(WakerAccess::target(waker));
   if (function == nullptr) return std::nullopt;
@@ -71,7 +71,7 @@ Poll EventStream::poll(const Waker& waker) {
   if (polled.is_pending()) {
     check_wait(polled, waker);
   } else {
-    source_.reset();  // what a finished run held is freed with it, not with the stream
+    source_.reset();  // frees what the run held at its end, not when the stream is destroyed
   }
   return polled;
 }
@@ -81,7 +81,7 @@ void EventStream::check_wait(Poll& polled, const Waker& waker) {
   std::optional<Error> error;
   if (fork_generation_ != fork_generation()) {
     error = forked_error();
-    // The loop to drive is the parent's.
+    // That loop belongs to the parent process.
     if (waiter != nullptr) waiter->drive_in_next_wait(nullptr);
   } else if (waiter == nullptr) {
     error = waker_error(waker);

@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What a source gives is put in from outside, by any thread.
+// A source whose events the test puts in, from any thread.
 class Channel {
  public:
   void say(std::string text) { put(Event(TextDelta{.delta = std::move(text)})); }
@@ -95,7 +95,7 @@ TEST(EventStream, WithoutASourceIsAtItsEnd) {
   for ([[maybe_unused]] const Event& event : stream) FAIL();
 }
 
-TEST(EventStream, AsksItsSourceForNothingBeforeItIsRead) {
+TEST(EventStream, DoesNotPollItsSourceBeforeItIsRead) {
   Channel channel;
   channel.say("a");
   EventStream stream = channel.stream();
@@ -119,7 +119,7 @@ TEST(EventStream, NextBlocksUntilThereIsAnEvent) {
   teller.join();
 }
 
-TEST(EventStream, NextWithADeadlineGivesUpAndGoesOn) {
+TEST(EventStream, NextWithADeadlineGivesUpAndCanBeCalledAgain) {
   Channel channel;
   EventStream stream = channel.stream();
   EXPECT_TRUE(stream.next(Clock::now()).is_pending());
@@ -150,7 +150,7 @@ TEST(EventStream, TryNextNeverWaits) {
   EXPECT_TRUE(channel.dropped()) << "what a finished run held is freed";
 }
 
-TEST(EventStream, PollTellsTheWakerWhenItIsWorthPollingAgain) {
+TEST(EventStream, PollCallsTheWakerWhenPollingAgainIsWorthIt) {
   Channel channel;
   EventStream stream = channel.stream();
   testing::Counter woken;
@@ -172,7 +172,7 @@ TEST(EventStream, IsARange) {
   EXPECT_EQ(text, "ab");
 }
 
-TEST(EventStream, ARangeThatIsLeftGoesOnWhereItWas) {
+TEST(EventStream, ALoopThatIsLeftCanBeContinued) {
   Channel channel;
   for (const char* text : {"a", "b", "c"}) channel.say(text);
   EventStream stream = channel.stream();
@@ -183,7 +183,7 @@ TEST(EventStream, ARangeThatIsLeftGoesOnWhereItWas) {
   EXPECT_EQ(text_of(stream.next()), "b");
 }
 
-TEST(EventStream, DroppedIsAtItsEndAndItsSourceIsGone) {
+TEST(EventStream, AfterADropItIsAtItsEndAndItsSourceIsDestroyed) {
   Channel channel;
   channel.say("a");
   EventStream stream = channel.stream();
@@ -214,7 +214,7 @@ TEST(EventStream, AWakeUpAfterTheDropIsHarmless) {
   channel.say("wakes the thread's parker, which is still there");
 }
 
-TEST(EventStream, OfAnotherRunCanBeReadInsideOfOne) {
+TEST(EventStream, CanBeReadWhileAnotherOneIsPolled) {
   // The source of the outer stream reads the inner one while it is polled, as a callback of a run may.
   Channel inner_channel;
   Channel outer_channel;
@@ -245,7 +245,7 @@ TEST(EventStream, OfAnotherRunCanBeReadInsideOfOne) {
   teller.join();
 }
 
-TEST(EventStream, WhatItsSourceThrowsReachesTheReader) {
+TEST(EventStream, AnExceptionOfItsSourceReachesTheReader) {
   class Throwing : public EventSource {
     Poll poll(const Waker&) override { throw std::runtime_error("mine"); }
   };
@@ -278,7 +278,7 @@ TEST(EventStream, ARangeWhoseSourceThrowsIsAtItsEnd) {
   EXPECT_EQ(at, stream.end());
 }
 
-TEST(EventStream, AWakerThatThrowsEndsTheStreamWithAnErrorInsteadOfAWaitForEver) {
+TEST(EventStream, AWakerThatThrowsEndsTheStreamWithAnError) {
   Channel channel;
   EventStream stream = channel.stream();
   const Waker broken([] { throw std::runtime_error("no loop to post to"); });

@@ -1,4 +1,4 @@
-// How tests wait for other threads: for events, under a watchdog, never for a while.
+// How tests wait for other threads: for events, with a watchdog, never for a fixed time.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace allm::testing {
 
-// Longer than anything that is not hanging takes, on a busy machine and under a sanitizer.
+// Longer than any test needs that does not hang, even on a busy machine and with a sanitizer.
 inline constexpr std::chrono::seconds kWatchdog{60};
 
 [[noreturn]] inline void give_up(const char* what) {
@@ -19,7 +19,7 @@ inline constexpr std::chrono::seconds kWatchdog{60};
   std::abort();
 }
 
-// Counts up; everybody waits for a count. Safe from any thread.
+// A count that threads raise and wait for. Safe to call from any thread.
 class Counter {
  public:
   void add(std::size_t more = 1) {
@@ -42,7 +42,7 @@ class Counter {
   std::size_t count_ = 0;
 };
 
-// Opens once, and lets everybody through from then on.
+// Opens once; from then on wait() returns at once. Safe to call from any thread.
 class Gate {
  public:
   void open() { opened_.add(); }
@@ -75,7 +75,7 @@ class HighWater {
   std::size_t highest_ = 0;
 };
 
-// Waits for a state that no event tells of, such as a counter of the runtime.
+// Polls until a state is reached that has no event, such as a value of a counter of the runtime.
 template <class Ready>
 void eventually(Ready ready, const char* what) {
   const auto end = std::chrono::steady_clock::now() + kWatchdog;

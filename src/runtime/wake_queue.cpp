@@ -10,7 +10,7 @@
 
 namespace allm {
 
-// Safe from any thread.
+// Safe to call from any thread. Shared: wakers may outlive the queue.
 class WakeQueue::State {
  public:
   class Target : public Waker::Target {

@@ -30,7 +30,7 @@ TEST(WakeQueue, IsReadableWhileKeysWaitAndHoldsEachOnce) {
   EXPECT_EQ(queue.take(), std::vector<std::uint64_t>{7}) << "it can be woken again";
 }
 
-TEST(WakeQueue, IsWokenFromOtherThreads) {
+TEST(WakeQueue, CanBeWokenFromOtherThreads) {
   WakeQueue queue;
   const std::jthread other([waker = queue.waker(1)] { waker.wake(); });
   EXPECT_TRUE(is_readable(queue.fd(), -1));
