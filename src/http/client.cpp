@@ -27,7 +27,7 @@ CURLM* make_multi() {
   return initialised == CURLE_OK ? curl_multi_init() : nullptr;
 }
 
-// To the server or to a proxy.
+// Whether the exchange may use TLS, to the server or to a proxy.
 bool may_use_tls(std::string_view url, const HttpRoute& route) {
   if (!url.starts_with("http://") || !route.proxy.empty()) return true;
   return std::ranges::any_of(std::array{"http_proxy", "all_proxy", "ALL_PROXY"},
@@ -36,8 +36,8 @@ bool may_use_tls(std::string_view url, const HttpRoute& route) {
 
 }  // namespace
 
-// The curl multi handle and the exchanges in it. Used on the thread that drives the loop, except for
-// construction and destruction.
+// The curl multi handle and the exchanges in it. Used on the thread that drives the loop, except for construction and
+// destruction.
 class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Multi> {
  public:
   explicit Multi(std::shared_ptr<Loop> loop) : loop_(std::move(loop)), multi_(make_multi()) {
@@ -72,15 +72,15 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     const auto blocks = [&](const auto& active) { return active.second.handle->blocks(*handle); };
     if (std::ranges::none_of(active_, blocks)) {
       start(handle);
-      return settle();
+      return after_curl();
     }
-    // The end of a body follows its last event at once, as a rule: to wait for it takes less than another connection.
+    // The end of a body usually follows its last event at once: waiting for it is quicker than another connection.
     constexpr std::chrono::milliseconds kMaxHold{5};
     held_.push_back(std::move(handle));
     if (held_.size() > 1) return;
     held_timer_ = arm(kMaxHold, [](Multi& multi) {
       multi.start_held();
-      multi.settle();
+      multi.after_curl();
     });
   }
 
@@ -88,7 +88,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     std::erase_if(held_, [&](const auto& handle) { return handle->easy() == easy; });
     if (!active_.contains(easy)) return;
     remove(easy);
-    settle();
+    after_curl();
   }
 
   void drain_in_background(CURL* easy) {
@@ -98,17 +98,17 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     handle->discard();
     watch_clock(entry->second);
     curl_easy_pause(easy, CURLPAUSE_CONT);
-    settle();
+    after_curl();
   }
 
   void resume(CURL* easy) {
     const auto entry = active_.find(easy);
     if (entry == active_.end()) return;
-    // Resuming calls back at once, and may end the exchange.
+    // curl_easy_pause() may call back at once and end the exchange.
     const std::shared_ptr<HttpHandle> handle = entry->second.handle;
     handle->touch();
     curl_easy_pause(easy, CURLPAUSE_CONT);
-    settle();
+    after_curl();
   }
 
   void ready(int fd, unsigned events) noexcept override {
@@ -118,7 +118,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     if ((events & (EPOLLERR | EPOLLHUP)) != 0) mask |= CURL_CSELECT_ERR;
     int running = 0;
     curl_multi_socket_action(multi_, fd, mask, &running);
-    settle();
+    after_curl();
   }
 
  private:
@@ -132,8 +132,8 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     if (multi.closing_) return 0;
     const auto connection = multi.connections_.find(fd);
     if (what == CURL_POLL_REMOVE) {
-      // A connection is used again, as a rule. Of descriptors that are none, or not yet, curl does not tell when it
-      // closes them.
+      // An established connection is usually used again. Other descriptors are unwatched, because curl may close them
+      // without a callback.
       if (connection != multi.connections_.end() && connection->second) {
         multi.loop_->pause_watch(fd);
       } else {
@@ -142,7 +142,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
       }
       return 0;
     }
-    // While it connects it is watched for writing only.
+    // A socket that is still connecting is watched for writing only.
     if (connection != multi.connections_.end()) connection->second = what == CURL_POLL_IN;
     unsigned events = 0;
     if (what != CURL_POLL_OUT) events |= EPOLLIN;
@@ -155,7 +155,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     const int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     if (fd < 0) return CURL_SOCKET_BAD;
     Multi& multi = *static_cast<Multi*>(self);
-    multi.loop_->unwatch(fd);  // what is known of the number is of one that was closed
+    multi.loop_->unwatch(fd);  // a closed descriptor of the same number may still be watched
     multi.connections_.insert_or_assign(fd, false);
     return fd;
   }
@@ -167,7 +167,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     return close(fd);
   }
 
-  // When curl wants to be called. Not from within this callback, which it forbids.
+  // Notes when curl wants to be called. curl must not be called from within this callback.
   static int on_timer(CURLM*, long milliseconds, void* self) {
     Multi& multi = *static_cast<Multi*>(self);
     if (multi.closing_) return 0;
@@ -179,23 +179,23 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
 
   void call_curl() {
     wants_call_ = false;
-    // curl says again what it still waits for, but not that there is nothing left.
+    // curl calls on_timer() again if it still waits for something, but not if nothing is left.
     wanted_ = Clock::time_point::max();
     int running = 0;
     curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
     collect();
   }
 
-  // Does what is due after curl has been called in whatever way.
-  void settle() {
+  // Must follow every call of curl: ends exchanges that are done, and calls curl again if it wants that.
+  void after_curl() {
     collect();
-    // Then other timers have their turn.
+    // After that many calls, other timers get their turn.
     constexpr int kCallsInARow = 8;
     for (int i = 0; wants_call_ && i < kCallsInARow; ++i) call_curl();
     watch_time();
   }
 
-  // One timer, set again only when it has fired or would be too late: curl changes its mind several times a request.
+  // One timer, armed again only when it has fired or would be too late: curl changes its time several times a request.
   void watch_time() {
     const Clock::time_point wanted = wants_call_ ? Clock::now() : wanted_;
     if (wanted >= armed_) return;
@@ -203,7 +203,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     timer_ = arm_at(wanted, [](Multi& multi) {
       multi.armed_ = Clock::time_point::max();
       if (multi.wants_call_ || multi.wanted_ <= Clock::now()) multi.call_curl();
-      multi.settle();
+      multi.after_curl();
     });
   }
 
@@ -235,7 +235,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     watch_clock(entry);
   }
 
-  // Ends what curl says is over.
+  // Ends the exchanges that curl reports as done.
   void collect() {
     int left = 0;
     while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
@@ -261,7 +261,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     for (const auto& handle : std::exchange(held_, {})) start(handle);
   }
 
-  // One timer an exchange, set again only when it has fired: hearing from the server costs nothing.
+  // One timer per exchange, armed again only when it has fired, so that bytes from the server need no timer operation.
   void watch_clock(Entry& entry) {
     auto task = function_task([weak = weak_from_this(), easy = entry.handle->easy()] {
       if (const auto alive = weak.lock()) alive->check_clock(easy);
@@ -276,11 +276,11 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     if (found == active_.end()) return;
     Entry& entry = found->second;
     const std::shared_ptr<HttpHandle> handle = entry.handle;
-    if (handle->mailbox().paused()) handle->touch();  // the consumer is slow, not the server
+    if (handle->received().paused()) handle->touch();  // the consumer is slow, not the server
     if (handle->deadline() > Clock::now()) return watch_clock(entry);
     remove(easy);
-    handle->mailbox().put_end(handle->timeout());
-    settle();
+    handle->received().put_end(handle->timeout());
+    after_curl();
   }
 
   const std::shared_ptr<Loop> loop_;
@@ -292,8 +292,8 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
   Timer timer_;
   bool closing_ = false;
   std::unordered_map<CURL*, Entry> active_;
-  std::unordered_map<int, bool> connections_;      // their sockets; whether it was last watched for reading
-  std::vector<std::shared_ptr<HttpHandle>> held_;  // until another has freed its connection
+  std::unordered_map<int, bool> connections_;      // by socket: whether it was last watched for reading
+  std::vector<std::shared_ptr<HttpHandle>> held_;  // exchanges that wait for another to free its connection
   Timer held_timer_;
 };
 
@@ -309,7 +309,7 @@ class Transfer : public HttpTransfer {
   }
 
   Progress poll(const Waker& waker, std::string spare) override {
-    Mailbox::Taken taken = handle_->mailbox().take(waker, std::move(spare));
+    ReceiveBuffer::Taken taken = handle_->received().take(waker, std::move(spare));
     if (std::holds_alternative<Pending>(taken.progress)) {
       await(waker);
     } else if (std::holds_alternative<Ended>(taken.progress) || std::holds_alternative<HttpFailure>(taken.progress)) {
@@ -325,8 +325,8 @@ class Transfer : public HttpTransfer {
   void drain_in_background() override {
     if (!awaited_) return;
     awaited_.reset();
-    if (handle_->mailbox().ended()) return;
-    // As a rule the end has arrived by the time the loop is driven, and nothing is left to do.
+    if (handle_->received().ended()) return;
+    // Usually the end has arrived by the time the loop is driven, and nothing is left to do.
     multi_->post_deferred([multi = multi_, handle = handle_] { multi->drain_in_background(handle->easy()); });
   }
 
@@ -336,7 +336,7 @@ class Transfer : public HttpTransfer {
     const bool waiter_drives = waiter != nullptr;
     if (waiter_drives) waiter->drive_in_next_wait(multi_->loop());
     if (awaited_) return awaited_->set_waiter_drives(waiter_drives);
-    // The first time: nothing has been sent before.
+    // The first poll sends the request.
     awaited_.emplace(multi_->loop(), waiter_drives);
     auto begin = [multi = multi_, handle = handle_] { multi->add(handle); };
     waiter_drives ? multi_->post_deferred(std::move(begin)) : multi_->post(std::move(begin));

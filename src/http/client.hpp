@@ -9,7 +9,7 @@ namespace allm {
 
 class Loop;
 
-// Safe from any thread. Owned by the runtime (Runtime::Impl::service), destroyed after its loop has stopped.
+// Safe to call from any thread. A service of the runtime (Runtime::Impl::service).
 class HttpClient {
  public:
   explicit HttpClient(std::shared_ptr<Loop> loop);
@@ -17,13 +17,13 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
   ~HttpClient();
 
-  // An exchange, which begins with its first poll; whatever goes wrong is what that gives.
+  // Makes an exchange, which begins with its first poll. All failures are results of poll().
   std::unique_ptr<HttpTransfer> start(HttpRequest request, const HttpTimeouts& timeouts, const HttpLimits& limits,
                                       const HttpRoute& route);
 
  private:
   class Multi;
-  std::shared_ptr<Multi> multi_;
+  std::shared_ptr<Multi> multi_;  // shared: transfers and tasks of the loop hold it and may outlive the client
 };
 
 }  // namespace allm

@@ -14,10 +14,10 @@ struct HttpHeader {
 };
 using HttpHeaders = std::vector<HttpHeader>;
 
-// The value of the first header of that name, in whatever case, or null.
+// The value of the first header of that name, ignoring case; null if there is none.
 const std::string* find_header(const HttpHeaders& headers, std::string_view name);
 
-// Always a POST: no provider wants anything else.
+// Always a POST: no provider needs anything else.
 struct HttpRequest {
   std::string url = {};
   HttpHeaders headers = {};  // a codec leaves the key out; it is added when the request is sent

@@ -5,7 +5,7 @@
 namespace allm::exchange_test {
 namespace {
 
-TEST(FindHeader, TakesTheFirstOfANameInWhateverCase) {
+TEST(FindHeader, FindsTheFirstHeaderOfANameAndIgnoresCase) {
   const HttpHeaders headers = {{"Content-Type", "a"}, {"RETRY-after", "1"}, {"retry-After", "2"}};
   ASSERT_NE(find_header(headers, "retry-after"), nullptr);
   EXPECT_EQ(*find_header(headers, "retry-after"), "1");

@@ -15,8 +15,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// How long the end of a body that nobody reads is awaited for the sake of its connection.
-constexpr milliseconds kLinger{1'000};
+// How long a body that nobody reads is drained, so that its connection can be reused.
+constexpr milliseconds kMaxDrain{1'000};
 
 std::string seconds(milliseconds time) { return fmt::format("{:g} s", static_cast<double>(time.count()) / 1000.0); }
 
@@ -35,7 +35,7 @@ void wipe(std::string& text) { explicit_bzero(text.data(), text.size()); }
 
 }  // namespace
 
-// Whose certificates are trusted; what is empty is curl's own choice.
+// Which certificates are trusted. Empty: curl's default.
 struct HttpHandle::Trust {
   std::string ca_file;
   std::string ca_folder;
@@ -53,7 +53,7 @@ HttpHandle::HttpHandle(HttpRequest request, const HttpTimeouts& timeouts, const 
     : request_(std::move(request)),
       timeouts_(timeouts),
       limits_(limits),
-      mailbox_(limits.max_buffered_bytes),
+      received_(limits.max_buffered_bytes),
       spares_(std::move(spares)) {
   const Trust trust = trust_of(route);
   settings_ = fmt::format("{}\n{}\n{}\n{}", trust.ca_file, trust.ca_folder, route.proxy, request_.url);
@@ -72,7 +72,7 @@ HttpHandle::~HttpHandle() {
     clear_exchange();
     if (ended_well_) spares_->keep(std::move(handle_), std::move(settings_));
   }
-  // One of the headers is the key.
+  // One of the headers carries the API key.
   for (curl_slist* item = header_list_; item != nullptr; item = item->next) {
     explicit_bzero(item->data, std::strlen(item->data));
   }
@@ -91,7 +91,7 @@ void HttpHandle::set_route(const Trust& trust, const std::string& proxy) {
   curl_easy_setopt(easy(), CURLOPT_ACCEPT_ENCODING, "");
   curl_easy_setopt(easy(), CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   curl_easy_setopt(easy(), CURLOPT_POST, 1L);
-  // Kept until the answer is complete, so the least that curl allows; the default is four times that.
+  // curl keeps this buffer until the response is complete, so it is as small as curl allows: a quarter of the default.
   curl_easy_setopt(easy(), CURLOPT_UPLOAD_BUFFERSIZE, 16384L);
   curl_easy_setopt(easy(), CURLOPT_HEADERFUNCTION, &HttpHandle::on_header);
   curl_easy_setopt(easy(), CURLOPT_WRITEFUNCTION, &HttpHandle::on_body);
@@ -102,10 +102,10 @@ void HttpHandle::set_route(const Trust& trust, const std::string& proxy) {
 
 void HttpHandle::set_url() {
   handle_.url.reset(curl_url());
-  // As curl reads CURLOPT_URL, which says what is wrong with one that cannot be read.
+  // Parsed as curl parses CURLOPT_URL. A URL that cannot be parsed is given to CURLOPT_URL, for curl's error message.
   constexpr unsigned kLikeCurl = CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME;
   const bool is_read = curl_url_set(handle_.url.get(), CURLUPART_URL, request_.url.c_str(), kLikeCurl) == CURLUE_OK;
-  // The zone of an IPv6 address is lost by curl before 8.3 in a URL that was taken apart.
+  // curl before 8.3 loses the zone of an IPv6 address in a parsed URL.
   if (is_read && request_.url.find('%') == std::string::npos) {
     curl_easy_setopt(easy(), CURLOPT_CURLU, handle_.url.get());
   } else {
@@ -119,7 +119,7 @@ void HttpHandle::set_exchange() {
     header_list_ = curl_slist_append(header_list_, line.c_str());
     wipe(line);
   }
-  // curl would ask a server for permission before it sends a large body, and wait a second for the answer.
+  // Otherwise curl sends "Expect: 100-continue" before a large body and waits a second for the answer.
   header_list_ = curl_slist_append(header_list_, "Expect:");
   curl_easy_setopt(easy(), CURLOPT_HTTPHEADER, header_list_);
   curl_easy_setopt(easy(), CURLOPT_POSTFIELDS, request_.body.data());
@@ -155,7 +155,7 @@ std::size_t HttpHandle::header_line(std::string_view line) {
   }
   if (head_given_) return line.size();  // a trailer
   if (line.starts_with("HTTP/")) {
-    // Each interim answer (100, 103) is followed by another head.
+    // Each interim response (100, 103) is followed by another head.
     head_ = {};
     return line.size();
   }
@@ -166,7 +166,7 @@ std::size_t HttpHandle::header_line(std::string_view line) {
     if (status >= 200) {
       head_.status = static_cast<int>(status);
       head_given_ = true;
-      mailbox_.put_head(std::move(head_));
+      received_.put_head(std::move(head_));
     }
     return line.size();
   }
@@ -184,7 +184,7 @@ std::size_t HttpHandle::body(std::string_view bytes) {
     too_large_ = fmt::format("its body exceeds {} bytes", limits_.max_body_bytes);
     return 0;
   }
-  if (!mailbox_.put_bytes(bytes)) return CURL_WRITEFUNC_PAUSE;
+  if (!received_.put_bytes(bytes)) return CURL_WRITEFUNC_PAUSE;
   body_bytes_ += bytes.size();
   return bytes.size();
 }
@@ -206,7 +206,7 @@ bool HttpHandle::blocks(const HttpHandle& other) const {
 }
 
 steady_clock::time_point HttpHandle::deadline() const {
-  if (discarding_) return discarded_ + kLinger;
+  if (discarding_) return discarded_ + kMaxDrain;
   const milliseconds silence = head_given_ ? timeouts_.stream : timeouts_.receive;
   return std::min(after(heard_, silence), after(started_, timeouts_.request));
 }
@@ -228,10 +228,10 @@ HttpFailure HttpHandle::timeout() const {
   return {HttpFailure::Kind::timeout, std::move(message)};
 }
 
-std::string HttpHandle::network_problem(CURLcode result) const {
+std::string HttpHandle::network_error_text(CURLcode result) const {
   if (result == CURLE_OK) return "the connection ended before the answer began";
   std::string detail = error_text_[0] != '\0' ? error_text_ : curl_easy_strerror(result);
-  // OpenSSL's own words do not always say what they are about.
+  // OpenSSL's messages do not always say what failed.
   if (result == CURLE_PEER_FAILED_VERIFICATION) return "the server's certificate was not accepted: " + detail;
   if (result == CURLE_SSL_CONNECT_ERROR) return "no TLS connection could be made: " + detail;
   return detail;
@@ -239,16 +239,16 @@ std::string HttpHandle::network_problem(CURLcode result) const {
 
 void HttpHandle::finish(CURLcode result) {
   ended_well_ = result == CURLE_OK && head_given_;
-  if (ended_well_) return mailbox_.put_end(std::nullopt);
+  if (ended_well_) return received_.put_end(std::nullopt);
   if (!too_large_.empty()) {
-    return mailbox_.put_end(
+    return received_.put_end(
         HttpFailure{HttpFailure::Kind::too_large, "the server's answer is too large: " + too_large_});
   }
   if (result == CURLE_OPERATION_TIMEDOUT) {
-    return mailbox_.put_end(
+    return received_.put_end(
         HttpFailure{HttpFailure::Kind::timeout, "no connection to the server within " + seconds(timeouts_.connect)});
   }
-  mailbox_.put_end(HttpFailure{HttpFailure::Kind::network, network_problem(result)});
+  received_.put_end(HttpFailure{HttpFailure::Kind::network, network_error_text(result)});
 }
 
 }  // namespace allm

@@ -1,4 +1,4 @@
-// What the loop has received for a transfer and its consumer has not yet taken.
+// What the loop has received of a response and its consumer has not yet taken.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@
 
 namespace allm {
 
-// Safe from any thread: who drives the loop puts, the consumer takes.
-class Mailbox {
+// Safe to call from any thread: the thread that drives the loop puts, the consumer takes.
+class ReceiveBuffer {
  public:
-  explicit Mailbox(std::size_t max_buffered) : max_buffered_(max_buffered) {}
+  explicit ReceiveBuffer(std::size_t max_buffered) : max_buffered_(max_buffered) {}
 
   void put_head(HttpResponseHead head) {
     Waker woken;
@@ -28,7 +28,7 @@ class Mailbox {
     woken.wake();
   }
 
-  // Whether the bytes were taken; if not, the transfer is to be paused until take() says otherwise.
+  // False if the buffer is full: the caller then pauses the transfer until take() sets `resume`.
   bool put_bytes(std::string_view bytes) {
     Waker woken;
     {
@@ -58,7 +58,7 @@ class Mailbox {
 
   struct Taken {
     HttpTransfer::Progress progress;
-    bool resume = false;  // the transfer was paused and may go on
+    bool resume = false;  // the transfer was paused and may continue
   };
   Taken take(const Waker& waker, std::string spare) {
     const std::lock_guard lock(mutex_);

@@ -1,4 +1,4 @@
-// curl's easy handles between two exchanges. To set one up anew costs as much as sending a small request.
+// Keeps curl's easy handles between two exchanges: setting up a new one costs as much as sending a small request.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace allm {
 
-// A handle that is set up for one URL, which curl would otherwise take apart anew for each exchange. Null without
-// memory.
+// A handle that is set up for one URL, so that curl does not parse the URL again for each exchange. Null if curl had no
+// memory for it.
 struct EasyHandle {
   template <auto kFree>
   struct Free {
@@ -27,7 +27,7 @@ struct EasyHandle {
   explicit operator bool() const { return easy != nullptr; }
 };
 
-// Safe from any thread.
+// Safe to call from any thread.
 class SpareHandles {
  public:
   SpareHandles() = default;
@@ -36,11 +36,11 @@ class SpareHandles {
 
   // One that was kept with the same settings, or null.
   EasyHandle take(std::string_view settings);
-  // Keeps a handle that has ended its exchange and holds nothing of it. If there are enough, the oldest goes.
+  // Keeps a handle whose exchange has ended and that has no pointers to it. Frees the oldest one beyond kMaxKept.
   void keep(EasyHandle handle, std::string settings);
 
  private:
-  // A program that runs many exchanges at once has other costs.
+  // No more are needed: in a program that runs many exchanges at once, other costs are larger.
   static constexpr std::size_t kMaxKept = 16;
   struct Spare {
     EasyHandle handle;

@@ -8,7 +8,7 @@
 namespace allm::spare_handles_test {
 namespace {
 
-// Keeps a new handle, and says which.
+// Keeps a new handle and returns it, to compare with.
 CURL* keep_new(SpareHandles& spares, std::string settings) {
   EasyHandle handle{.url = nullptr, .easy = decltype(EasyHandle::easy)(curl_easy_init())};
   CURL* const easy = handle.easy.get();
@@ -16,7 +16,7 @@ CURL* keep_new(SpareHandles& spares, std::string settings) {
   return easy;
 }
 
-TEST(SpareHandles, AreGivenToThoseWithTheSameSettings) {
+TEST(SpareHandles, AreReusedForTheSameSettings) {
   SpareHandles spares;
   EXPECT_FALSE(spares.take("a"));
   CURL* const of_a = keep_new(spares, "a");
@@ -38,12 +38,13 @@ TEST(SpareHandles, TheOneUsedLastComesFirst) {
   EXPECT_EQ(spares.take("a").easy.get(), first);
 }
 
-// What is not kept must be freed, and so must what is never taken; the leak checker of the ASan build tells.
+// Handles that are not kept or never taken must be freed; the leak checker of the ASan build reports those that are
+// not.
 TEST(SpareHandles, KeepNoMoreThanAFew) {
   SpareHandles spares;
   constexpr int kMany = 100;
   for (int i = 0; i < kMany; ++i) keep_new(spares, "a");
-  // A new one is kept in any case: the old ones may be of a route that nobody uses any more.
+  // A new handle is always kept: the old ones may be for a route that is no longer used.
   keep_new(spares, "b");
   EXPECT_TRUE(spares.take("b"));
   int kept = 0;

@@ -32,7 +32,7 @@ void SseParser::make_room(std::size_t bytes) {
   const std::size_t kept_from = data_lines_ == 1 ? data_begin_ : line_;
   const std::size_t kept = used_ - kept_from;
   const std::size_t needed = kept + bytes + kSsePadding;
-  // Moving fewer bytes than were consumed since the last move keeps the cost of dropping constant a byte.
+  // Moves no more bytes than were consumed since the last move, so that the cost per byte stays constant.
   if (needed <= capacity_ && kept <= kept_from) {
     std::memmove(buffer_.get(), buffer_.get() + kept_from, kept);
   } else {
@@ -105,7 +105,7 @@ std::optional<std::size_t> SseParser::find_line_end() {
     skip_newline_ = false;
     if (buffer_[line_] == '\n') ++line_;
   }
-  // Each byte is looked at once for either end: a mark that was found stays until the lines have passed it.
+  // Each byte is searched once for each kind of line end: a mark stays until the lines have passed it.
   seek(newline_, '\n', used_);
   seek(carriage_return_, '\r', newline_.at);
   if (carriage_return_.found && carriage_return_.at < newline_.at) return carriage_return_.at;
@@ -129,7 +129,7 @@ void SseParser::take_line(std::string_view line) {
   if (value.starts_with(' ')) value.remove_prefix(1);
 
   const bool belongs = name == "data" || name == "event";
-  // Comments between events may go on for ever and cost nothing; within one they hold its data in the buffer.
+  // Comments between events take no memory. Within an event they count, because its data stays in the buffer.
   if (belongs || event_bytes_ > 0) event_bytes_ += line.size();
   if (name == "data") {
     take_data(value);

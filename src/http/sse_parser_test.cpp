@@ -41,7 +41,7 @@ struct Outcome {
 };
 
 Seen copied(const SseEvent& event) {
-  // The padding must be readable; sanitizers notice where it is not.
+  // The padding must be readable; a sanitizer reports if it is not.
   std::string padding(event.data.data() + event.data.size(), kSsePadding);
   EXPECT_EQ(padding.size(), kSsePadding);
   return {std::string(event.event), std::string(event.data), std::string(event.id)};
@@ -54,7 +54,7 @@ Outcome parsed(std::string_view bytes, NextSize next_size, SseLimits limits = {}
   Outcome outcome;
   while (!bytes.empty()) {
     const std::size_t size = std::min(bytes.size(), std::max<std::size_t>(1, next_size()));
-    // A copy, so that nobody depends on bytes that were fed.
+    // A copy that is freed after feed(), which must not keep pointers to it.
     parser.feed(std::string(bytes.substr(0, size)));
     bytes.remove_prefix(size);
     while (const auto event = parser.next()) outcome.events.push_back(copied(*event));
@@ -117,7 +117,7 @@ TEST(SseParser, TheNameOfAnEventWithoutDataIsForgotten) {
   EXPECT_EQ(whole("event: a\n\ndata: x\n\n").events, (std::vector<Seen>{{"", "x", ""}}));
 }
 
-TEST(SseParser, ACommentAndABlankLineAreNoEvent) { EXPECT_TRUE(whole(": keep-alive\n\n:\n\n\n\n").events.empty()); }
+TEST(SseParser, ACommentAndABlankLineAreNotAnEvent) { EXPECT_TRUE(whole(": keep-alive\n\n:\n\n\n\n").events.empty()); }
 
 TEST(SseParser, OnlyOneSpaceBelongsToTheColon) {
   EXPECT_EQ(whole("data:   x \n\n").events, (std::vector<Seen>{{"", "  x ", ""}}));
@@ -162,7 +162,7 @@ TEST(SseParser, StrayBytesAreBounded) {
   EXPECT_EQ(outcome.stray, "abcdef\ngh");
 }
 
-TEST(SseParser, RetryIsTakenOnlyFromDigits) {
+TEST(SseParser, RetryAcceptsOnlyDigits) {
   for (const char* text : {"-1", "1.5", "", "+3", "0x1", "99999999999999999999", "-0", " 7"}) {
     EXPECT_EQ(whole("retry: " + std::string(text) + "\n\n").retry_ms, std::nullopt) << text;
   }
@@ -226,7 +226,7 @@ TEST(SseParser, FeedingFasterThanReadingLosesNothing) {
   EXPECT_EQ(seen, 3000U);
 }
 
-// Lines with everything that matters, many of them short, so that ends meet splits often.
+// Lines of every kind, many of them short, so that splits often fall on line ends.
 std::string random_stream(std::mt19937_64& random) {
   static const std::vector<std::string> kPieces = {"data",
                                                    ":",

@@ -55,7 +55,7 @@ class HttpTransfer {
  public:
   struct Pending {};
   struct Ended {};  // the body is complete
-  // What a poll gave: first the head, then pieces of the body, then Ended or HttpFailure for ever.
+  // The result of a poll: first the head, then pieces of the body, then Ended or HttpFailure at every poll.
   using Progress = std::variant<Pending, HttpResponseHead, std::string, Ended, HttpFailure>;
 
   virtual ~HttpTransfer() = default;  // cancels the exchange, unless it drains in the background; never waits

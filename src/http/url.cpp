@@ -12,7 +12,7 @@ bool starts_with_scheme(std::string_view url, std::string_view scheme) {
          std::equal(scheme.begin(), scheme.end(), url.begin(), [](char a, char b) { return a == to_lower(b); });
 }
 
-// 127.0.0.0/8, written in full: shorter forms are left to https.
+// 127.0.0.0/8, with all four numbers; a shorter form needs https.
 bool is_loopback_v4(std::string_view host) {
   if (!host.starts_with("127.")) return false;
   return std::count(host.begin(), host.end(), '.') == 3 &&

@@ -1,4 +1,4 @@
-// The little that has to be known about a URL without asking curl.
+// Facts about URLs that are needed without curl.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace allm {
 
 // The host, in lower case, without port, credentials and brackets; "" if there is none.
 std::string url_host(std::string_view url);
-// Whether what is sent there can be read by nobody on the way: https, or a loopback address.
+// Whether nobody can read the traffic on its way to the server: https, or a loopback address.
 bool is_private_url(std::string_view url);
 
 }  // namespace allm
