@@ -8,7 +8,7 @@
 namespace allm {
 namespace {
 
-// More than any message of ours carries.
+// More than any message carries.
 constexpr std::size_t kMaxFds = 8;
 
 }  // namespace

@@ -31,7 +31,7 @@ RC_GTEST_PROP(Frames, AnySplitGivesTheSameFrames, (const std::vector<std::string
   RC_ASSERT(read == texts);
 }
 
-TEST(Frames, OneThatIsTooLongIsNotGiven) {
+TEST(Frames, AFrameBeyondTheLimitIsNotReturned) {
   FrameReader reader;
   reader.feed(make_frame("12345"));
   EXPECT_TRUE(reader.exceeds(4));
@@ -40,7 +40,7 @@ TEST(Frames, OneThatIsTooLongIsNotGiven) {
   EXPECT_EQ(reader.next(5), "12345");
 }
 
-TEST(Frames, DescriptorsTravelWithThem) {
+TEST(Frames, DescriptorsAreSentWithAFrame) {
   std::array<int, 2> line{};
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, line.data()), 0);
   const Fd ours(line[0]);
@@ -59,7 +59,7 @@ TEST(Frames, DescriptorsTravelWithThem) {
   EXPECT_EQ(read(reads.get(), buffer.data(), 1), 1);
 }
 
-TEST(Frames, AnEndThatIsGoneIsNoSignal) {
+TEST(Frames, SendingToAClosedEndRaisesNoSignal) {
   std::array<int, 2> line{};
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, line.data()), 0);
   const Fd ours(line[0]);

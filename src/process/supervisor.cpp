@@ -126,12 +126,12 @@ void Supervisor::replace_supervisor() {
   Ended ended;
   take_reports(ended);
   // The driver closes the socket, so that its number is not reused while the loop still watches it.
-  auto line = std::make_shared<Fd>(std::move(line_));
+  Fd line = std::move(line_);
   lose_supervisor(ended);
-  loop_->post(function_task([loop = loop_, line = std::move(line), ended = std::move(ended)] {
-    loop->unwatch(line->get());
-    line->reset();
-    tell(ended);
+  loop_->post(function_task([loop = loop_, line = std::move(line), ended = std::move(ended)]() mutable {
+    loop->unwatch(line.get());
+    line.reset();
+    notify(ended);
   }));
 }
 
@@ -145,7 +145,7 @@ void Supervisor::lose_supervisor(Ended& ended) {
   waitpid(std::exchange(pid_, 0), nullptr, 0);
 }
 
-void Supervisor::tell(const Ended& ended) {
+void Supervisor::notify(const Ended& ended) {
   for (const auto& [listener, end] : ended) listener->job_ended(end);
 }
 
@@ -197,7 +197,7 @@ void Supervisor::ready(int fd, unsigned /*events*/) noexcept {
     }
     watch_stopping();
   }
-  tell(ended);
+  notify(ended);
 }
 
 }  // namespace allm

@@ -22,7 +22,8 @@
 
 namespace allm {
 
-// Receives the end of a job, once, on the thread that drives the loop. Must return quickly.
+// Receives the end of a job, once, on the thread that drives the loop. Must return quickly. Shared: the supervisor
+// holds the listener until the job has ended, its pool or the runner may hold it longer.
 class JobListener {
  public:
   virtual ~JobListener() = default;
@@ -30,7 +31,7 @@ class JobListener {
 };
 
 // The program's side. Each runtime has one. The supervisor process is started with the first job, and again after it
-// died. Safe to call from any thread.
+// died. Safe to call from any thread. Shared: calls and workers hold it and may outlive the runtime.
 class Supervisor : public Watcher, public std::enable_shared_from_this<Supervisor> {
  public:
   // `helper` is RuntimeOptions::helper.
@@ -60,7 +61,7 @@ class Supervisor : public Watcher, public std::enable_shared_from_this<Superviso
   void watch_stopping();
   // Listeners to call after the lock has been released.
   using Ended = std::vector<std::pair<std::shared_ptr<JobListener>, JobEnd>>;
-  static void tell(const Ended& ended);
+  static void notify(const Ended& ended);
   // Reads the supervisor's messages; false if the supervisor process has ended.
   bool take_reports(Ended& ended);
   // The supervisor process has ended, and all jobs with it.

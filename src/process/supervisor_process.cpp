@@ -134,12 +134,12 @@ bool SupervisorProcess::receive() {
   if (got == 0) return false;
   frames_.feed({buffer.data(), static_cast<std::size_t>(got)});
   while (const auto frame = frames_.next(kMaxRequestBytes)) {
-    if (const auto message = parse_json(*frame)) obey(*message);
+    if (const auto message = parse_json(*frame)) handle(*message);
   }
   return true;
 }
 
-void SupervisorProcess::obey(const Json& message) {
+void SupervisorProcess::handle(const Json& message) {
   if (message.contains("start")) {
     start(job_request_from(message));
   } else {
@@ -155,7 +155,7 @@ void SupervisorProcess::start(const JobRequest& request) {
   received_fds_.erase(received_fds_.begin(), received_fds_.begin() + static_cast<std::ptrdiff_t>(count));
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return tell({.id = request.id, .error = "pipe failed: " + errno_text(errno)});
+    return report({.id = request.id, .error = "pipe failed: " + errno_text(errno)});
   }
   Job job{.error_output = Fd(ends[0])};
   const Fd their_end(ends[1]);
@@ -163,7 +163,7 @@ void SupervisorProcess::start(const JobRequest& request) {
   LaunchFds launch_fds{.error_output = ends[1]};
   for (std::size_t i = 0; i < count; ++i) launch_fds.moves.emplace_back(fds[i].get(), request.fds[i]);
   const auto pid = launch(request, launch_fds);
-  if (!pid) return tell({.id = request.id, .error = pid.error()});
+  if (!pid) return report({.id = request.id, .error = pid.error()});
   job.pid = *pid;
   jobs_.emplace(request.id, std::move(job));
 }
@@ -226,7 +226,7 @@ void SupervisorProcess::end_job(std::map<std::uint64_t, Job>::iterator job, int 
   if (job->second.error_output) drain(job->second.error_output.get(), job->second.tail);
   end.error_output = last_lines(std::move(job->second.tail));
   jobs_.erase(job);
-  tell(end);
+  report(end);
 }
 
 void SupervisorProcess::kill_strays() {
@@ -247,7 +247,7 @@ void SupervisorProcess::kill_everything() {
   }
 }
 
-void SupervisorProcess::tell(const JobEnd& end) {
+void SupervisorProcess::report(const JobEnd& end) {
   const auto text = write_json(to_message(end));
   if (!text) return;
   outgoing_ += make_frame(*text);

@@ -36,7 +36,7 @@ class SupervisorProcess {
   // False when the program has ended.
   bool turn();
   bool receive();
-  void obey(const Json& message);
+  void handle(const Json& message);
   void start(const JobRequest& request);
   void stop(std::uint64_t id, std::chrono::milliseconds grace);
   void kill_overdue();
@@ -47,7 +47,7 @@ class SupervisorProcess {
   // Kills orphans of ended jobs: processes that had started a session of their own.
   void kill_strays();
   void kill_everything();
-  void tell(const JobEnd& end);
+  void report(const JobEnd& end);
 
   const int line_;
   const pid_t program_;
