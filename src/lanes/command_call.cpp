@@ -93,7 +93,7 @@ void CommandCall::launch() {
                 "the command of tool '" + tool_name + "' could not be started: " + job.error());
   }
   job_ = *job;
-  // Whoever waits for the call drives the loop, or has it driven.
+  // Deferred, because the thread that waits for the call will drive the loop, or make the loop thread do it.
   loop_->post_deferred(function_task([self = shared_from_this()] { self->watch(); }));
   on_stop_.emplace(stop_token, [weak = weak_from_this()] {
     const auto self = weak.lock();
@@ -125,7 +125,7 @@ void CommandCall::feed() {
 }
 
 void CommandCall::read() {
-  constexpr int kMostReads = 4;  // others wait, too
+  constexpr int kMostReads = 4;  // then other descriptors get their turn
   for (int i = 0; i < kMostReads && output_.fd; ++i) {
     if (!read_some()) return;
   }
@@ -162,7 +162,7 @@ void CommandCall::show_progress(std::string_view text) {
 void CommandCall::kill() { supervisor_->stop(job_, std::chrono::milliseconds(0)); }
 
 void CommandCall::job_ended(const JobEnd& end) noexcept {
-  // What it wrote before its end is there by now; a child that holds the pipe open is not waited for.
+  // All output of the program has arrived by now. A child of the program that keeps the pipe open is not waited for.
   while (output_.fd && read_some()) {
   }
   close_pipe(output_);

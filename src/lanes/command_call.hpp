@@ -16,8 +16,8 @@
 
 namespace allm {
 
-// Feeds a program, reads what it writes and makes an outcome of it. Started once; then it lives until the program has
-// ended, kept by the process supervisor.
+// Writes a program's input, reads its output and turns the output into an outcome. Started once. Shared: the runner
+// holds it, and the process supervisor holds it until the program has ended.
 class CommandCall : public LaneCall, public JobListener, public std::enable_shared_from_this<CommandCall> {
  public:
   CommandCall(std::shared_ptr<Loop> loop, std::shared_ptr<Supervisor> supervisor, const ToolContext& context,
@@ -45,7 +45,7 @@ class CommandCall : public LaneCall, public JobListener, public std::enable_shar
   void watch();
   void feed();
   void read();
-  // Takes what is there; false at the end of it.
+  // Reads once; false if nothing more can be read now.
   bool read_some();
   void close_pipe(Pipe& pipe);
   void show_progress(std::string_view text);

@@ -7,7 +7,7 @@
 namespace allm {
 namespace {
 
-// A template's element in pieces: texts and names of arguments in turn, beginning with a text.
+// Splits an element of a template: texts and names of arguments in turn, beginning with a text.
 std::expected<std::vector<std::string>, std::string> pieces_of(std::string_view element) {
   std::vector<std::string> pieces(1);
   bool in_name = false;
@@ -48,7 +48,7 @@ class Expansion {
  public:
   explicit Expansion(const Json& arguments) : arguments_(arguments) {}
 
-  // What is wrong, if anything.
+  // Returns an error message, empty on success.
   std::string add(const std::string& element) {
     const auto pieces = pieces_of(element);
     if (!pieces) return pieces.error();
@@ -77,7 +77,7 @@ class Expansion {
     for (const Json& item : list) {
       auto text = value_text(name, item);
       if (!text) return text.error();
-      if (std::string problem = push(name, *std::move(text), true); !problem.empty()) return problem;
+      if (std::string error = push(name, *std::move(text), true); !error.empty()) return error;
     }
     return {};
   }
@@ -99,7 +99,7 @@ class Expansion {
   }
 
   std::string push(const std::string& name, std::string word, bool begins_with_value) {
-    // A model must not be able to give a program options that its author did not mean to.
+    // A model must not be able to pass options that the template's author did not intend.
     if (begins_with_value && !options_over_ && !words_.empty() && word.starts_with('-')) {
       return "argument '" + name + "' begins with '-', and would be taken for an option";
     }
@@ -118,12 +118,12 @@ std::expected<std::vector<std::string>, std::string> expand_command(const std::v
                                                                     const Json& arguments) {
   Expansion expansion(arguments);
   for (const std::string& element : argv) {
-    if (std::string problem = expansion.add(element); !problem.empty()) return std::unexpected(std::move(problem));
+    if (std::string error = expansion.add(element); !error.empty()) return std::unexpected(std::move(error));
   }
   return expansion.take();
 }
 
-std::optional<std::string> template_problem(const std::vector<std::string>& argv) {
+std::optional<std::string> template_error(const std::vector<std::string>& argv) {
   if (argv.empty() || argv.front().empty()) return "names no program";
   for (std::size_t i = 0; i < argv.size(); ++i) {
     const auto pieces = pieces_of(argv[i]);

@@ -15,13 +15,13 @@ namespace allm {
 std::expected<std::vector<std::string>, std::string> expand_command(const std::vector<std::string>& argv,
                                                                     const Json& arguments);
 
-// What is wrong with a template, for who wrote it; nothing if it is in order.
-std::optional<std::string> template_problem(const std::vector<std::string>& argv);
+// What is wrong with a template, as a message for its author; nullopt if it is valid.
+std::optional<std::string> template_error(const std::vector<std::string>& argv);
 
-// The arguments that a template in order uses.
+// The names of the arguments that a valid template uses.
 std::vector<std::string> template_names(const std::vector<std::string>& argv);
 
-// "NAME=value" of what the command gets.
+// The environment of the command's process, "NAME=value" each.
 std::vector<std::string> command_environment(const Command& command);
 
 }  // namespace allm

@@ -1,4 +1,4 @@
-// One tool call in another process, seen from here.
+// A tool call that runs in another process: the program's side.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace allm {
 
-// Answers its call once. Safe from any thread.
+// Answers its call at most once. Safe to call from any thread.
 class LaneCall : public OutsideCall {
  public:
   LaneCall(std::shared_ptr<Loop> loop, const ToolContext& context, ToolCompletion done, const ToolLimits& tool_limits);
@@ -25,12 +25,12 @@ class LaneCall : public OutsideCall {
 
   void await(bool waiter_drives) override;
   void abandon() override;
-  // Whether this was the answer.
+  // False if the call was answered or abandoned before.
   bool answer(ToolOutcome outcome);
   void progress(Json report);
-  // It failed for a reason of ours.
+  // Answers with a ToolError.
   void fail(ToolError::Reason reason, std::string message, Json metadata = empty_object());
-  // What it means that the process died without an answer. `what` is "worker" or "command".
+  // The outcome of a call whose process ended without an answer. `what` is "worker" or "command".
   ToolOutcome end_failure(const char* what, const JobEnd& end) const;
 
   const ToolLimits limits;

@@ -1,4 +1,4 @@
-// The lanes that lead out of the process: what a runtime has for them, and the way of one call.
+// The worker lane and the command lane of a runtime.
 #pragma once
 
 #include <memory>
@@ -13,10 +13,10 @@
 
 namespace allm {
 
-// The way of the runner to the lanes below, through the runtime of each call.
+// Gives the runner access to the lanes of each call's runtime.
 const OutsideCalls& lane_calls();
 
-// A service of the runtime. Safe from any thread.
+// A service of the runtime (Runtime::Impl::service). Safe to call from any thread.
 class Lanes {
  public:
   Lanes(std::shared_ptr<Loop> loop, const RuntimeOptions& options);
@@ -24,11 +24,12 @@ class Lanes {
   Lanes& operator=(const Lanes&) = delete;
   ~Lanes();
 
-  // A call of a tool for which runs_outside() holds, ready to be started. Null if it was answered at once.
+  // Makes a call of a tool for which runs_outside() is true, ready to be started. Null if the call was answered with an
+  // error.
   std::shared_ptr<LaneCall> prepare(const Tool& tool, const Json& arguments, const ToolContext& context,
                                     ToolCompletion done);
-  // Runs a handler that the program registered under a name, with data for it; see register_worker_entry. May block
-  // while a process is started.
+  // Runs the handler that the program registered as `entry`, with `data`; see register_worker_entry. May block while a
+  // process is started.
   void run_entry(const std::string& entry, const Json& data, const ToolLimits& limits, const Json& arguments,
                  const ToolContext& context, ToolCompletion done);
 

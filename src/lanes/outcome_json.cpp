@@ -10,10 +10,10 @@
 namespace allm {
 namespace {
 
-Error no_outcome(std::string problem) {
+Error invalid_outcome(std::string error) {
   return validation_error(
       ValidationError::Reason::invalid_request, {"outcome"}, "invalid_value",
-      "an outcome is an object with one of ok, ok_parts, failure, ask_user and halt; " + std::move(problem));
+      "an outcome is an object with one of ok, ok_parts, failure, ask_user and halt; " + std::move(error));
 }
 
 bool names_file(const Part& part) {
@@ -25,14 +25,14 @@ bool names_file(const Part& part) {
 
 Result<ToolOutcome> read_question(const Json& value) {
   if (!value.is_object() || !value.contains("question") || !value["question"].is_string()) {
-    return std::unexpected(no_outcome("ask_user needs an object with a question"));
+    return std::unexpected(invalid_outcome("ask_user needs an object with a question"));
   }
   return ask_user(value["question"].get<std::string>(), value.value("options", Json::object()));
 }
 
 Result<ToolOutcome> read_halt(const Json& value) {
   if (!value.is_object() || !value.contains("reason") || !value["reason"].is_string()) {
-    return std::unexpected(no_outcome("halt needs an object with a reason"));
+    return std::unexpected(invalid_outcome("halt needs an object with a reason"));
   }
   return halt(value["reason"].get<std::string>(), value.value("result", Json(nullptr)));
 }
@@ -65,11 +65,11 @@ Result<Json> write_parts(std::vector<Part> parts) {
 
 Result<ToolOutcome> read_parts(const Json& value) {
   Result<std::vector<Part>> parts = parts_from_json(value);
-  if (!parts) return std::unexpected(no_outcome(parts.error().message()));
+  if (!parts) return std::unexpected(invalid_outcome(parts.error().message()));
   if (std::ranges::any_of(*parts, names_file)) {
-    return std::unexpected(no_outcome("ok_parts cannot name files of this machine: send their bytes as base64"));
+    return std::unexpected(invalid_outcome("ok_parts cannot name files of this machine: send their bytes as base64"));
   }
-  if (parts->empty()) return std::unexpected(no_outcome("ok_parts needs a part"));
+  if (parts->empty()) return std::unexpected(invalid_outcome("ok_parts needs a part"));
   return ok(*std::move(parts));
 }
 
@@ -101,7 +101,7 @@ Result<std::string> write_outcome(const ToolOutcome& outcome) {
 }
 
 Result<ToolOutcome> read_outcome(const Json& json, bool trusted) {
-  if (!json.is_object() || json.size() != 1) return std::unexpected(no_outcome("this is something else"));
+  if (!json.is_object() || json.size() != 1) return std::unexpected(invalid_outcome("this is something else"));
   const std::string& kind = json.begin().key();
   const Json& value = json.begin().value();
   if (kind == "ok") return ok(value);
@@ -114,7 +114,7 @@ Result<ToolOutcome> read_outcome(const Json& json, bool trusted) {
     if (!error) return std::unexpected(error.error());
     return ToolFailure{*std::move(error)};
   }
-  return std::unexpected(no_outcome("'" + kind + "' is none of them"));
+  return std::unexpected(invalid_outcome("'" + kind + "' is none of them"));
 }
 
 }  // namespace allm

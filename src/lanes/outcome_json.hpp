@@ -1,6 +1,5 @@
-// Outcomes as JSON, between processes: {"ok": value}, {"ok_parts": [parts]}, {"failure": value}, {"ask_user":
-// {question, options}},
-// {"halt": {reason, result}}, and {"error": …} for what a runner of ours established.
+// Outcomes as JSON, between processes: {"ok": value}, {"ok_parts": [parts]}, {"failure": value},
+// {"ask_user": {question, options}}, {"halt": {reason, result}}, and {"error": …} for an error that allm itself found.
 #pragma once
 
 #include <string>
@@ -9,8 +8,8 @@
 
 namespace allm {
 
-// Fails if JSON cannot carry the outcome. Parts that name a file of this machine are sent with its bytes, since the
-// other process may not be allowed to read it or may read another.
+// Fails if JSON cannot carry the outcome. Parts that name a file are written with the bytes of the file, because the
+// other process may not be allowed to read the file or may find another one there.
 Result<std::string> write_outcome(const ToolOutcome& outcome);
 
 // Fails with ValidationError `invalid_request` saying what is wrong. `error` is read only if `trusted`. Parts that name

@@ -17,7 +17,7 @@ Result<ToolOutcome> there_and_back(const ToolOutcome& outcome) {
   return read_outcome(Json::parse(*text), true);
 }
 
-TEST(OutcomeJson, PartsSurviveTheWayBetweenProcesses) {
+TEST(OutcomeJson, PartsAreTheSameInTheOtherProcess) {
   const ToolOutcome outcome =
       ok(TextPart{.text = "see"}, ImagePart{.image = {.source = MediaBytes{"\xff"}, .mime_type = "image/png"}},
          FilePart{.file = {.source = MediaId{"file-1"}, .name = "a.pdf"}},
@@ -27,9 +27,7 @@ TEST(OutcomeJson, PartsSurviveTheWayBetweenProcesses) {
   EXPECT_EQ(*read, outcome);
 }
 
-TEST(OutcomeJson, AnswersWithoutPartsAreWrittenAsBefore) {
-  EXPECT_EQ(write_outcome(ok({{"a", 1}})), R"({"ok":{"a":1}})");
-}
+TEST(OutcomeJson, AnswersWithoutPartsAreWrittenAsOk) { EXPECT_EQ(write_outcome(ok({{"a", 1}})), R"({"ok":{"a":1}})"); }
 
 TEST(OutcomeJson, AFileIsReadWhereTheToolRuns) {
   const std::string path =

@@ -39,30 +39,30 @@ std::optional<std::uint64_t> with_unit(std::string_view text, const std::array<U
 
 }  // namespace
 
-void TomlProblems::add(const toml::source_region& where, const std::string& problem) {
+void TomlErrors::add(const toml::source_region& where, const std::string& error) {
   if (++count_ > kShown) return;
   if (!text_.empty()) text_ += '\n';
-  text_ += file_ + ":" + std::to_string(where.begin.line) + ": " + problem;
+  text_ += file_ + ":" + std::to_string(where.begin.line) + ": " + error;
 }
 
-std::string TomlProblems::text() const {
+std::string TomlErrors::text() const {
   return count_ <= kShown ? text_ : text_ + "\n… and " + std::to_string(count_ - kShown) + " more";
 }
 
 TomlTable::TomlTable(const toml::table& table, std::string what, std::initializer_list<std::string_view> keys,
-                     TomlProblems& problems)
-    : table_(table), what_(std::move(what)), problems_(problems) {
+                     TomlErrors& errors)
+    : table_(table), what_(std::move(what)), errors_(errors) {
   for (const auto& [key, value] : table) {
     if (std::ranges::find(keys, key.str()) != keys.end()) continue;
     std::string known;
     for (const std::string_view name : keys) known += (known.empty() ? "" : ", ") + std::string(name);
-    problems_.add(key.source(), what_ + "'" + std::string(key.str()) + "' is not known here; there are " + known);
+    errors_.add(key.source(), what_ + "'" + std::string(key.str()) + "' is not known here; there are " + known);
   }
 }
 
-void TomlTable::report(const char* key, const std::string& problem) const {
+void TomlTable::report(const char* key, const std::string& error) const {
   const toml::node* node = table_.get(key);
-  problems_.add(node == nullptr ? table_.source() : node->source(), what_ + "'" + key + "' " + problem);
+  errors_.add(node == nullptr ? table_.source() : node->source(), what_ + "'" + key + "' " + error);
 }
 
 std::optional<std::string> TomlTable::text(const char* key) const {

@@ -1,4 +1,4 @@
-// Reading TOML with the place of everything that is wrong. Nothing outside src/tools sees toml++.
+// Reads TOML and reports every error with its line. Nothing outside src/lanes includes toml++.
 #pragma once
 
 #include <chrono>
@@ -14,13 +14,13 @@
 
 namespace allm {
 
-// What is wrong with a file, each with its line.
-class TomlProblems {
+// The errors of a file, each with its line.
+class TomlErrors {
  public:
-  explicit TomlProblems(std::string file) : file_(std::move(file)) {}
-  void add(const toml::source_region& where, const std::string& problem);
+  explicit TomlErrors(std::string file) : file_(std::move(file)) {}
+  void add(const toml::source_region& where, const std::string& error);
   bool empty() const { return count_ == 0; }
-  // One line each; the rest counted.
+  // One line each; after the first twenty, only their number.
   std::string text() const;
 
  private:
@@ -29,13 +29,13 @@ class TomlProblems {
   std::size_t count_ = 0;
 };
 
-// A table whose keys are known. Reports those that are not; each getter reports a value of the wrong kind, and gives
-// nothing then.
+// A table with a fixed set of keys. Reports unknown keys; each getter reports a value of the wrong kind and then
+// returns nullopt or null.
 class TomlTable {
  public:
-  // `what` names it in reports.
+  // `what` names the table in errors.
   TomlTable(const toml::table& table, std::string what, std::initializer_list<std::string_view> keys,
-            TomlProblems& problems);
+            TomlErrors& errors);
 
   std::optional<std::string> text(const char* key) const;
   std::optional<bool> boolean(const char* key) const;
@@ -49,13 +49,13 @@ class TomlTable {
   const toml::table* table(const char* key) const;
   const toml::node* find(const char* key) const { return table_.get(key); }
 
-  void report(const char* key, const std::string& problem) const;
-  void report(const std::string& problem) const { problems_.add(table_.source(), what_ + problem); }
+  void report(const char* key, const std::string& error) const;
+  void report(const std::string& error) const { errors_.add(table_.source(), what_ + error); }
 
  private:
   const toml::table& table_;
   const std::string what_;
-  TomlProblems& problems_;
+  TomlErrors& errors_;
 };
 
 // A TOML value as JSON; dates and times as texts.

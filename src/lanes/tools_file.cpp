@@ -46,10 +46,10 @@ void set_word(const TomlTable& table, const char* key, Enum& target,
 
 class ToolsFileReader {
  public:
-  ToolsFileReader(const std::string& name, fs::path folder) : problems_(name), folder_(std::move(folder)) {}
+  ToolsFileReader(const std::string& name, fs::path folder) : errors_(name), folder_(std::move(folder)) {}
 
   std::vector<Tool> read(const toml::table& file) {
-    const TomlTable top(file, "", {"tool"}, problems_);
+    const TomlTable top(file, "", {"tool"}, errors_);
     std::vector<Tool> tools;
     const toml::node* list = top.find("tool");
     if (list == nullptr) {
@@ -61,7 +61,7 @@ class ToolsFileReader {
     }
     return tools;
   }
-  const TomlProblems& problems() const { return problems_; }
+  const TomlErrors& errors() const { return errors_; }
 
  private:
   Tool read_tool(const toml::table& node) {
@@ -71,7 +71,7 @@ class ToolsFileReader {
         node, what,
         {"name", "description", "command", "schema", "input", "output", "timeout", "directory", "pass_environment",
          "environment", "failure_statuses", "manual", "compact", "summary", "validate_arguments", "limits", "sandbox"},
-        problems_);
+        errors_);
     Tool tool{.name = table.text("name").value_or("")};
     if (!name) table.report("a name is missing");
     if (name && !names_.insert(*name).second) table.report("name", "is taken by another tool of this file");
@@ -133,7 +133,7 @@ class ToolsFileReader {
   }
 
   void check_template(const TomlTable& table, const std::vector<std::string>& argv, const Json& schema) {
-    if (auto problem = template_problem(argv)) return table.report("command", *problem);
+    if (auto error = template_error(argv)) return table.report("command", *error);
     const auto properties = schema.is_object() ? schema.find("properties") : schema.end();
     if (!schema.is_object() || properties == schema.end() || !properties->is_object()) return;
     for (const std::string& name : template_names(argv)) {
@@ -145,7 +145,7 @@ class ToolsFileReader {
 
   void read_limits(const TomlTable& tool, const std::string& what, ToolLimits& limits) {
     if (const toml::table* node = tool.table("limits")) {
-      const TomlTable table(*node, what, {"memory", "cpu_time", "open_files", "output", "grace"}, problems_);
+      const TomlTable table(*node, what, {"memory", "cpu_time", "open_files", "output", "grace"}, errors_);
       if (const auto memory = table.bytes("memory")) limits.memory = memory;
       if (const auto time = table.duration("cpu_time")) {
         limits.cpu_time = std::chrono::ceil<std::chrono::seconds>(*time);
@@ -158,7 +158,7 @@ class ToolsFileReader {
       set(limits.grace, table.duration("grace"));
     }
     if (const toml::table* node = tool.table("sandbox")) {
-      const TomlTable table(*node, what, {"network", "read_only", "writable", "required"}, problems_);
+      const TomlTable table(*node, what, {"network", "read_only", "writable", "required"}, errors_);
       set(limits.sandbox.network, table.boolean("network"));
       set(limits.sandbox.read_only, table.boolean("read_only"));
       set(limits.sandbox.required, table.boolean("required"));
@@ -174,7 +174,7 @@ class ToolsFileReader {
     return (folder_ / path).lexically_normal().string();
   }
 
-  TomlProblems problems_;
+  TomlErrors errors_;
   fs::path folder_;
   std::set<std::string> names_;
 };
@@ -189,7 +189,7 @@ Result<std::vector<Tool>> read(const std::string& text, const std::string& name,
   }
   ToolsFileReader reader(name, folder);
   std::vector<Tool> tools = reader.read(file);
-  if (!reader.problems().empty()) return std::unexpected(invalid(reader.problems().text()));
+  if (!reader.errors().empty()) return std::unexpected(invalid(reader.errors().text()));
   return tools;
 }
 

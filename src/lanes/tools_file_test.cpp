@@ -10,7 +10,7 @@
 namespace allm::tools_file_test {
 namespace {
 
-std::string problem_of(const std::string& text) {
+std::string error_of(const std::string& text) {
   const auto tools = tools_from_toml(text, "t.toml");
   if (tools) return "none";
   EXPECT_TRUE(tools.error().is<ValidationError>(ValidationError::Reason::invalid_tool));
@@ -89,28 +89,28 @@ schema = '{"type": "object", "properties": {"q": {"const": null}}}'
 }
 
 TEST(ToolsFile, SaysWhereAndWhatIsWrong) {
-  EXPECT_EQ(problem_of("[[tool]]\nname = \"t\"\ncommand = [\"x\"]\ncomand = 1\n").substr(0, 40),
+  EXPECT_EQ(error_of("[[tool]]\nname = \"t\"\ncommand = [\"x\"]\ncomand = 1\n").substr(0, 40),
             "t.toml:4: tool 't': 'comand' is not know");
-  EXPECT_EQ(problem_of("\n[[tool]]\nname = \"t\"\ncommand = \"x\"\n"),
+  EXPECT_EQ(error_of("\n[[tool]]\nname = \"t\"\ncommand = \"x\"\n"),
             "t.toml:4: tool 't': 'command' must be a list of texts\nt.toml:4: tool 't': 'command' names no program");
-  EXPECT_EQ(problem_of("[[tool]]\nname = \"t\"\ncommand = [\"x\"]\ntimeout = 5\n"),
+  EXPECT_EQ(error_of("[[tool]]\nname = \"t\"\ncommand = [\"x\"]\ntimeout = 5\n"),
             "t.toml:4: tool 't': 'timeout' must be a time, such as \"250ms\", \"10s\", \"2m\" or \"1h\"");
-  EXPECT_EQ(problem_of("[[tool]]\nname = \"t\"\ncommand = [\"x\", \"{a\"]\n"),
+  EXPECT_EQ(error_of("[[tool]]\nname = \"t\"\ncommand = [\"x\", \"{a\"]\n"),
             "t.toml:3: tool 't': 'command' '{a' has a brace without its other");
-  EXPECT_EQ(problem_of("[[tool]]\nname = \"t\"\ncommand = [\"x\", \"{b}\"]\nschema.properties.a.type = \"string\"\n"),
+  EXPECT_EQ(error_of("[[tool]]\nname = \"t\"\ncommand = [\"x\", \"{b}\"]\nschema.properties.a.type = \"string\"\n"),
             "t.toml:3: tool 't': 'command' uses {b}, which the schema does not declare");
-  EXPECT_EQ(problem_of("[[tool]]\nname = \"t\"\n"),
+  EXPECT_EQ(error_of("[[tool]]\nname = \"t\"\n"),
             "t.toml:1: tool 't': a command is missing; a tool without one must be manual");
-  EXPECT_EQ(problem_of("[[tool]]\ncommand = [\"x\"]\n"), "t.toml:1: tool: a name is missing");
-  EXPECT_EQ(problem_of("tool = 1\n"), "t.toml:1: 'tool' must be a list of tables: write [[tool]]");
-  EXPECT_NE(problem_of("").find("no tool"), std::string::npos);
-  EXPECT_NE(problem_of("[[tool]]\nname = \"t\nx\"\n").find("t.toml:2: this is no TOML"), std::string::npos);
+  EXPECT_EQ(error_of("[[tool]]\ncommand = [\"x\"]\n"), "t.toml:1: tool: a name is missing");
+  EXPECT_EQ(error_of("tool = 1\n"), "t.toml:1: 'tool' must be a list of tables: write [[tool]]");
+  EXPECT_NE(error_of("").find("no tool"), std::string::npos);
+  EXPECT_NE(error_of("[[tool]]\nname = \"t\nx\"\n").find("t.toml:2: this is no TOML"), std::string::npos);
   const std::string twice = "[[tool]]\nname = \"t\"\ncommand = [\"x\"]\n";
-  EXPECT_EQ(problem_of(twice + twice), "t.toml:5: tool 't': 'name' is taken by another tool of this file");
+  EXPECT_EQ(error_of(twice + twice), "t.toml:5: tool 't': 'name' is taken by another tool of this file");
 }
 
-TEST(ToolsFile, AllProblemsAreTold) {
-  const std::string message = problem_of(R"(
+TEST(ToolsFile, AllErrorsAreReported) {
+  const std::string message = error_of(R"(
 [[tool]]
 name = "t"
 command = ["x"]
@@ -125,7 +125,7 @@ memory = "many"
   }
 }
 
-TEST(ToolsFile, AFileThatIsNotThereIsNamed) {
+TEST(ToolsFile, TheErrorOfAMissingFileNamesIt) {
   const auto tools = read_tools_file("/no/such/tools.toml");
   ASSERT_FALSE(tools.has_value());
   EXPECT_EQ(tools.error().message(), "/no/such/tools.toml: cannot be read: No such file or directory");

@@ -12,11 +12,12 @@
 namespace allm {
 namespace {
 
-// What a handler leaks is gone with its worker.
+// A worker is replaced after that many calls, because handlers may leak.
 constexpr std::size_t kMaxCalls = 1000;
 // An answer's frame is a little longer than the answer.
 constexpr std::size_t kFraming = 4096;
-constexpr std::chrono::milliseconds kPatience{500};
+// How long a process may take to end after it closed its line.
+constexpr std::chrono::milliseconds kTimeToEnd{500};
 
 }  // namespace
 
@@ -38,7 +39,7 @@ bool WorkerPool::Worker::give(const std::shared_ptr<WorkerCall>& call) {
   {
     const std::lock_guard lock(mutex_);
     char byte = 0;
-    // One that died while it waited would take the call with it.
+    // A process that died while it was idle would lose the call.
     if (recv(line_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EAGAIN) return false;
     ssize_t sent = send(line_.get(), call->frame.data(), call->frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0 && errno != EAGAIN) return false;
@@ -97,7 +98,7 @@ void WorkerPool::Worker::ready(int /*fd*/, unsigned events) noexcept {
   if (!line_) return;
   if ((events & EPOLLOUT) != 0) flush();
   if ((events & ~static_cast<unsigned>(EPOLLOUT)) == 0) return;
-  constexpr int kMostReads = 4;  // others wait, too
+  constexpr int kMostReads = 4;  // then other descriptors get their turn
   for (int i = 0; i < kMostReads && receive(); ++i) {
   }
 }
@@ -172,12 +173,13 @@ void WorkerPool::Worker::line_closed() {
     const std::lock_guard lock(mutex_);
     line_.reset();
   }
-  // Its end is told by the process supervisor; unless it only closed the line, and then nothing can come of it.
+  // The process supervisor reports the end of the process. A process that only closed its line can never answer, so it
+  // is killed.
   auto task = function_task([weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->dismiss();
   });
-  patience_ = TimerAccess::timer(task);
-  loop_->arm(std::move(task), std::chrono::steady_clock::now() + kPatience);
+  kill_timer_ = TimerAccess::timer(task);
+  loop_->arm(std::move(task), std::chrono::steady_clock::now() + kTimeToEnd);
 }
 
 void WorkerPool::Worker::job_ended(const JobEnd& end) noexcept {
@@ -185,7 +187,7 @@ void WorkerPool::Worker::job_ended(const JobEnd& end) noexcept {
   while (line_ && receive()) {
   }
   if (line_) line_closed();
-  patience_.cancel();
+  kill_timer_.cancel();
   const auto call = release_call();
   if (call) {
     if (is_out_of_memory_) {

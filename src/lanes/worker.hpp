@@ -1,4 +1,4 @@
-// One worker process, seen from here.
+// One worker process: the program's side.
 #pragma once
 
 #include <atomic>
@@ -16,8 +16,9 @@
 
 namespace allm {
 
-// Its pool owns it, and the process supervisor until it has ended. `give`, `stop`, `dismiss` and `is_reusable` from any
-// thread, one call at a time; the rest by who drives the loop.
+// Runs one call at a time. give(), stop(), dismiss() and is_reusable() are safe to call from any thread; everything
+// else is for the thread that drives the loop. Shared: its pool holds it, and the process supervisor holds it until the
+// process has ended.
 class WorkerPool::Worker : public Watcher, public JobListener, public std::enable_shared_from_this<Worker> {
  public:
   Worker(std::shared_ptr<WorkerPool> pool, Fd line, const ToolLimits& limits);
@@ -25,11 +26,11 @@ class WorkerPool::Worker : public Watcher, public JobListener, public std::enabl
   // Whether a call with these limits may run in it.
   bool fits(const ToolLimits& limits) const;
   const ToolLimits& limits() const { return limits_; }
-  // Sends it the call; false if it is not there any more.
+  // Sends the call to the process; false if the process has ended.
   bool give(const std::shared_ptr<WorkerCall>& call);
-  // Whether it is that call's; it will not be another's.
+  // Stops the process if it runs `call`, and returns whether it does. The worker then gets no other call.
   bool stop(const WorkerCall& call);
-  // For when nobody wants it any more.
+  // Kills the process, which gets no other call.
   void dismiss();
   // Whether it may be given another call.
   bool is_reusable() const;
@@ -38,15 +39,15 @@ class WorkerPool::Worker : public Watcher, public JobListener, public std::enabl
   void job_ended(const JobEnd& end) noexcept override;
 
   std::atomic<std::uint64_t> job = 0;
-  // The pool's, under its lock.
+  // Used by the pool, guarded by its mutex.
   std::chrono::steady_clock::time_point idle_since;
   bool is_launched = false;
-  bool has_answered_early = false;  // before it was launched: it is not idle until then
+  bool has_answered_early = false;  // before it was launched; it becomes idle when it is
 
  private:
   void watch();
   void flush();
-  // What has arrived; whether there may be more.
+  // Reads once; returns whether more may have arrived.
   bool receive();
   void take(const std::string& frame);
   std::shared_ptr<WorkerCall> release_call();
@@ -56,13 +57,13 @@ class WorkerPool::Worker : public Watcher, public JobListener, public std::enabl
   const std::shared_ptr<Loop> loop_;
   const std::shared_ptr<Supervisor> supervisor_;
   const ToolLimits limits_;
-  Fd line_;  // closed by who drives, under the lock
+  Fd line_;  // closed by the thread that drives the loop, with mutex_ locked
   FrameReader frames_;
-  Timer patience_;  // with one that closed its line and did not end
+  Timer kill_timer_;  // kills a process that closed its line and did not end
   bool watched_ = false;
   bool is_out_of_memory_ = false;
 
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards what follows
   std::shared_ptr<WorkerCall> call_;
   std::string outgoing_;
   std::size_t calls_ = 0;

@@ -52,14 +52,14 @@ bool WorkerPool::try_run(const std::shared_ptr<WorkerCall>& call) {
   watch_stop(call);
   while (const std::shared_ptr<Worker> worker = take_idle(call->limits)) {
     if (give(worker, call)) return true;
-    worker->dismiss();  // it died while it waited
+    worker->dismiss();  // it died while it was idle
   }
   return false;
 }
 
 bool WorkerPool::give(const std::shared_ptr<Worker>& worker, const std::shared_ptr<WorkerCall>& call) {
   if (!worker->give(call)) return false;
-  // A stop that came before could not find it.
+  // A stop request that came before found no worker with this call.
   if (call->stop_token.stop_requested()) worker->stop(*call);
   return true;
 }
@@ -76,29 +76,29 @@ void WorkerPool::watch_stop(const std::shared_ptr<WorkerCall>& call) {
 void WorkerPool::run(const std::shared_ptr<WorkerCall>& call) {
   if (call->stop_token.stop_requested()) return call->abandon();
   if (try_run(call)) return;
-  std::shared_ptr<Worker> makes_room;
+  std::shared_ptr<Worker> replaced;
   {
     const std::lock_guard lock(mutex_);
     if (workers_.size() + starting_ >= options_.max_workers) {
       if (idle_.empty()) return queue_.push_back(call);
-      // One with other limits.
-      makes_room = idle_.front();
+      // An idle worker with other limits is replaced.
+      replaced = idle_.front();
       idle_.erase(idle_.begin());
-      std::erase(workers_, makes_room);
+      std::erase(workers_, replaced);
     }
     ++starting_;
   }
-  if (makes_room) makes_room->dismiss();
+  if (replaced) replaced->dismiss();
   start_worker(call);
 }
 
 void WorkerPool::start_worker(const std::shared_ptr<WorkerCall>& call) {
-  std::string problem;
-  const std::shared_ptr<Worker> worker = launch(call->limits, call, problem);
+  std::string error;
+  const std::shared_ptr<Worker> worker = launch(call->limits, call, error);
   if (!worker) {
-    return call->fail(ToolError::Reason::handler_exit, "no worker could be started: " + problem);
+    return call->fail(ToolError::Reason::handler_exit, "no worker could be started: " + error);
   }
-  // A stop that came before could not reach it.
+  // A stop request that came before could not reach a process without a job id.
   if (call->stop_token.stop_requested()) worker->stop(*call);
 }
 
@@ -109,15 +109,15 @@ void WorkerPool::start_spare(const ToolLimits& limits) {
     if (workers_.size() + starting_ >= options_.max_workers || std::ranges::any_of(idle_, fits)) return;
     ++starting_;
   }
-  std::string problem;
-  if (const std::shared_ptr<Worker> worker = launch(limits, nullptr, problem)) released(worker);
+  std::string error;
+  if (const std::shared_ptr<Worker> worker = launch(limits, nullptr, error)) released(worker);
 }
 
 std::shared_ptr<WorkerPool::Worker> WorkerPool::launch(const ToolLimits& limits,
-                                                       const std::shared_ptr<WorkerCall>& call, std::string& problem) {
+                                                       const std::shared_ptr<WorkerCall>& call, std::string& error) {
   std::array<int, 2> ends{-1, -1};
   const bool has_line = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0;
-  if (!has_line) problem = errno_text(errno);
+  if (!has_line) error = errno_text(errno);
   Fd theirs(ends[1]);
   auto worker = std::make_shared<Worker>(shared_from_this(), Fd(ends[0]), limits);
   {
@@ -126,11 +126,11 @@ std::shared_ptr<WorkerPool::Worker> WorkerPool::launch(const ToolLimits& limits,
     if (has_line) workers_.push_back(worker);
   }
   if (!has_line) return nullptr;
-  // Before the process is there: if it cannot be started, its end is the call's.
+  // Before the process is started: if the start fails, job_ended() answers the call.
   if (call) worker->give(call);
   const auto job = supervisor_->start({.is_worker = true, .limits = limits, .fds = {kLineFd}}, {theirs.get()}, worker);
   if (!job) {
-    problem = job.error();
+    error = job.error();
     ended(worker, false);
     return nullptr;
   }
@@ -187,7 +187,7 @@ void WorkerPool::ended(const std::shared_ptr<Worker>& worker, bool during_call) 
     std::erase(idle_, worker);
   }
   run_queued();
-  // The next call is not to wait for a process to start only because the last one went wrong.
+  // Replaces the worker now, so that the next call does not have to wait until a process has started.
   if (during_call) start_spare(worker->limits());
 }
 

@@ -1,4 +1,4 @@
-// Worker processes, kept warm: this executable, started again, that runs one call at a time.
+// Worker processes: this executable or a helper, started again. Each runs one call at a time and is kept for the next.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ namespace allm {
 
 class WorkerPool;
 
-// A call for a worker. Started once.
+// A call that runs in a worker. Started once. Shared: the runner holds it, and the pool's queue or a worker does.
 class WorkerCall : public LaneCall, public std::enable_shared_from_this<WorkerCall> {
  public:
   WorkerCall(std::shared_ptr<Loop> loop, std::shared_ptr<WorkerPool> pool, const ToolContext& context,
@@ -33,16 +33,17 @@ class WorkerCall : public LaneCall, public std::enable_shared_from_this<WorkerCa
   bool start_now() override;
   void start() override;
 
-  std::string frame;  // as it is sent
+  std::string frame;  // the request, as it is sent
 
  private:
   friend class WorkerPool;
   const std::shared_ptr<WorkerPool> pool_;
-  // Kills the worker that runs it.
+  // Stops the worker that runs the call.
   std::optional<std::stop_callback<std::function<void()>>> on_stop_;
 };
 
-// Safe from any thread.
+// Safe to call from any thread. Shared: calls hold it and may outlive the runtime; workers and timers refer to it
+// weakly.
 class WorkerPool : public std::enable_shared_from_this<WorkerPool> {
  public:
   WorkerPool(std::shared_ptr<Loop> loop, std::shared_ptr<Supervisor> supervisor, const RuntimeOptions& options);
@@ -50,12 +51,12 @@ class WorkerPool : public std::enable_shared_from_this<WorkerPool> {
   WorkerPool& operator=(const WorkerPool&) = delete;
   ~WorkerPool();
 
-  // Hands the call to a worker that waits for one, if there is one; whether there was. Does not block.
+  // Sends the call to an idle worker; false if there is none. Does not block.
   bool try_run(const std::shared_ptr<WorkerCall>& call);
-  // Hands it to one that waits, to a new one or, where there are as many as may be, to the next that is free. May block
-  // while a process is started.
+  // Sends the call to an idle worker, to a new one or, if there are max_workers, to the next that becomes idle. May
+  // block while a process is started.
   void run(const std::shared_ptr<WorkerCall>& call);
-  // Forgets all workers, which the process supervisor has killed. For the end, when the loop has stopped.
+  // Releases all workers, which the process supervisor has killed. Called when the loop has stopped.
   void close();
 
  private:
@@ -63,19 +64,19 @@ class WorkerPool : public std::enable_shared_from_this<WorkerPool> {
 
   std::shared_ptr<Worker> take_idle(const ToolLimits& limits);
   void start_worker(const std::shared_ptr<WorkerCall>& call);
-  // Unless one waits already.
+  // Starts a worker without a call, unless an idle one has these limits.
   void start_spare(const ToolLimits& limits);
-  // A new one, with its first call if there is one; null and `problem` if there is none.
-  std::shared_ptr<Worker> launch(const ToolLimits& limits, const std::shared_ptr<WorkerCall>& call,
-                                 std::string& problem);
-  // From now on its death can be seen by its line, since nobody else has the other end.
+  // Starts a worker, with `call` as its first call unless that is null. On failure returns null and sets `error`.
+  std::shared_ptr<Worker> launch(const ToolLimits& limits, const std::shared_ptr<WorkerCall>& call, std::string& error);
+  // The process was started, and nobody else holds the other end of its line: the line closes when the process dies.
   void launched(const std::shared_ptr<Worker>& worker);
-  // Sends it; false if the worker is not there any more.
+  // Sends the call to the worker; false if the worker has ended.
   bool give(const std::shared_ptr<Worker>& worker, const std::shared_ptr<WorkerCall>& call);
   void watch_stop(const std::shared_ptr<WorkerCall>& call);
-  // The call is not wanted any more.
+  // Nobody waits for the call any more: removes it from the queue, or stops its worker.
   void stop(const std::shared_ptr<WorkerCall>& call);
-  // The worker has answered its call, or ended. By who drives, or at the end of a launch.
+  // The worker has answered its call, or has ended. Called by the thread that drives the loop, or when a launch is
+  // done.
   void released(const std::shared_ptr<Worker>& worker);
   void ended(const std::shared_ptr<Worker>& worker, bool during_call);
   void run_queued();
@@ -86,9 +87,9 @@ class WorkerPool : public std::enable_shared_from_this<WorkerPool> {
   const std::shared_ptr<Supervisor> supervisor_;
   const RuntimeOptions options_;
   std::mutex mutex_;
-  std::list<std::shared_ptr<Worker>> workers_;  // all but those that have ended
-  std::size_t starting_ = 0;                    // and that soon will be there
-  std::vector<std::shared_ptr<Worker>> idle_;   // the last used at the end
+  std::list<std::shared_ptr<Worker>> workers_;  // all that have not ended
+  std::size_t starting_ = 0;                    // workers that are about to be in workers_
+  std::vector<std::shared_ptr<Worker>> idle_;   // the last used one at the end
   std::deque<std::shared_ptr<WorkerCall>> queue_;
   Timer retirement_;
   bool retirement_armed_ = false;

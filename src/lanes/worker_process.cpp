@@ -35,12 +35,12 @@ std::map<std::string, WorkerEntry>& entries() {
   return *registered;
 }
 
-// A next call comes soon as a rule, and being woken takes longer than the calls of most handlers.
-constexpr std::chrono::microseconds kSpin{50};
+// The next call usually comes soon, and a wake-up takes longer than most handlers run.
+constexpr std::chrono::microseconds kSpinBudget{50};
 
 std::atomic<int> line_of_worker{-1};
 
-// No memory is left to say more.
+// Must not allocate memory.
 [[noreturn]] void end_for_lack_of_memory() {
   constexpr std::string_view kText = R"({"out_of_memory":true})";
   std::array<char, kFrameHeaderBytes + kText.size()> frame{};
@@ -50,7 +50,7 @@ std::atomic<int> line_of_worker{-1};
   _exit(ENOMEM);
 }
 
-// Sends frames, whole ones, from any thread.
+// The socket to the program. send() is safe to call from any thread; receive() is for one thread at a time.
 class Line {
  public:
   explicit Line(int fd) : fd_(fd) {}
@@ -60,11 +60,11 @@ class Line {
     return send_all(fd_, make_frame(text));
   }
 
-  // The next frame; nothing if the program has gone.
+  // The next frame; nullopt if the program has closed its end.
   std::optional<std::string> receive() {
     std::array<char, kFrameHeaderBytes> header{};
     char first = 0;
-    spin_until([&] { return recv(fd_, &first, 1, MSG_PEEK | MSG_DONTWAIT) >= 0; }, kSpin);
+    spin_until([&] { return recv(fd_, &first, 1, MSG_PEEK | MSG_DONTWAIT) >= 0; }, kSpinBudget);
     if (!receive_all(header.data(), header.size())) return std::nullopt;
     std::string text(frame_length(header.data()), '\0');
     if (!receive_all(text.data(), text.size())) return std::nullopt;
@@ -87,14 +87,14 @@ class Line {
   std::mutex mutex_;
 };
 
-// What a handler sees of its call here.
+// The context of a call in the worker. Shared: a handler may keep a ToolContext after its call has ended.
 class CallContext : public ToolContext::State {
  public:
   CallContext(std::shared_ptr<const Run> run_settings, ToolCall tool_call, Line& line)
       : State(std::move(run_settings), std::move(tool_call)), line_(line) {}
   void report_progress(Json progress) const override {
     const auto text = write_json({{"progress", std::move(progress)}});
-    // Nothing may follow the answer: it would be taken for the next call's.
+    // Progress that follows the answer would be taken for the next call's.
     const std::lock_guard lock(mutex_);
     if (text && !over_) line_.send(*text);
   }
@@ -109,14 +109,15 @@ class CallContext : public ToolContext::State {
   bool over_ = false;
 };
 
-// The answer that a handler gives, now or later.
+// Receives the answer of a handler, which may come after the handler has returned.
 class Answer : public ToolCompletion::Sink {
  public:
+  // Shared: a handler may keep its completion after the call has ended.
   struct Slot {
     std::mutex mutex;
     std::condition_variable there;
     std::optional<ToolOutcome> outcome;
-    bool lost = false;
+    bool lost = false;  // all completions were destroyed
   };
   explicit Answer(std::shared_ptr<Slot> slot) : slot_(std::move(slot)) {}
   Answer(const Answer&) = delete;
@@ -153,7 +154,7 @@ class WorkerProcess {
       const Result<WorkerRequest> request = read_worker_request(*text);
       if (!request) return;
       const std::string answered = answer(*request);
-      // What a call has started ends with it, and the process supervisor ends it when this process is gone.
+      // Processes that a call has started end with the call: this process ends, and the process supervisor kills them.
       const bool is_last = has_children();
       if (is_last) line_.send(R"({"last":true})");
       if (!line_.send(answered) || is_last) return;
@@ -181,7 +182,7 @@ class WorkerProcess {
     }).detach();
   }
 
-  // Those that were orphaned included: they are handed to this process.
+  // Including orphans, which are reparented to this process.
   static bool has_children() {
     pid_t reaped = 0;
     do {
@@ -218,10 +219,10 @@ class WorkerProcess {
     return *std::move(text);
   }
 
-  // As the runner would have said it, had the outcome reached it.
-  ToolFailure unwritable(const ToolCall& call, const ToolOutcome& outcome, const Error& problem) const {
+  // The same error as the runner's for an outcome that cannot be written.
+  ToolFailure unwritable(const ToolCall& call, const ToolOutcome& outcome, const Error& error) const {
     if (std::holds_alternative<AskUser>(outcome)) return {invalid_question_error(call)};
-    return {unwritable_result_error(call, problem.message())};
+    return {unwritable_result_error(call, error.message())};
   }
 
   ToolOutcome outcome_of(const WorkerRequest& request) {
@@ -270,7 +271,7 @@ class WorkerProcess {
   std::mutex mutex_;
   std::shared_ptr<CallContext> context_;
   bool stopped_ = false;
-  bool cpu_limited_ = false;  // by the call before
+  bool cpu_limited_ = false;  // by the previous call
 };
 
 }  // namespace

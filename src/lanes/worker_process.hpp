@@ -9,13 +9,13 @@
 
 namespace allm {
 
-// A handler that calls can name together with data for it, where tools are not known before they are called. To be
-// registered before run_as_worker_if_asked, in the program and so in its workers.
+// A handler that a call selects by name and passes data to, for tools that the worker does not have beforehand.
+// Register it before run_as_worker_if_asked, so that the workers have it as well as the program.
 using WorkerEntry =
     std::function<void(const Json& data, const Json& arguments, const ToolContext& context, ToolCompletion done)>;
 void register_worker_entry(std::string name, WorkerEntry entry);
 
-// Until the program closes its end.
+// Runs calls until the program closes its end of `line`.
 [[noreturn]] void run_worker(int line, const std::vector<Tool>& tools, const WorkerOptions& options);
 
 }  // namespace allm

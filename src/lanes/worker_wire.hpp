@@ -1,10 +1,10 @@
-// What program and worker tell each other: frames of JSON.
+// Messages between the program and a worker: frames of JSON.
 //
 //   to the worker    {"call": …, "arguments": …, "entry": …, "data": …, "context": …, "session_id": …,
 //                     "request_id": …, "traceparent": …, "deadline_ns": …, "cpu_s": …, "output": …}
-//   and back         {"progress": …} any number of times, then an outcome as outcome_json.hpp has it;
-//                    {"last": true} before the answer of a worker that will take no other call;
-//                    {"out_of_memory": true} before it ends for lack of it
+//   to the program   {"progress": …} any number of times, then an outcome as in outcome_json.hpp;
+//                    {"last": true} before the answer of a worker that accepts no other call;
+//                    {"out_of_memory": true} before a worker ends because it has no memory left
 #pragma once
 
 #include <chrono>
