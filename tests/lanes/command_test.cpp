@@ -1,4 +1,4 @@
-// The command lane, by what programs see of it.
+// The command lane, as programs see it.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -54,7 +54,7 @@ TEST(CommandLane, AProgramNeedNotReadItsInput) {
   EXPECT_EQ(call(tool, {{"text", std::string(1U << 20U, 'x')}}), "done");
 }
 
-TEST(CommandLane, OutcomesCanBeWritten) {
+TEST(CommandLane, AProgramCanWriteAnyOutcome) {
   const auto with = [](const char* text) {
     return run_tool_calls({{.id = "c", .name = "t", .arguments = {{"text", text}}}},
                           {command({.argv = {"printf", "%s", "{text}"}, .output = CommandOutput::outcome})});
@@ -77,14 +77,14 @@ TEST(CommandLane, StatusesBecomeOutcomes) {
   EXPECT_EQ(call(grep), R"({"error":"nothing found"})");
 }
 
-TEST(CommandLane, WhatCannotBeStartedSaysWhy) {
+TEST(CommandLane, AProgramThatCannotBeStartedIsAnErrorThatSaysWhy) {
   const std::string missing = call(command({.argv = {"no-such-program-anywhere"}}));
   EXPECT_NE(missing.find("No such file"), std::string::npos) << missing;
   const std::string nowhere = call(command({.argv = {"true"}, .directory = "/no/such/folder"}));
   EXPECT_NE(nowhere.find("directory"), std::string::npos) << nowhere;
 }
 
-TEST(CommandLane, OnlyWhatIsAllowedOfTheEnvironmentIsThere) {
+TEST(CommandLane, OnlyAllowedEnvironmentVariablesArePassed) {
   setenv("ALLM_TEST_SECRET", "hidden", 1);
   const Tool tool = command({.argv = {"env"}, .environment = {{"MINE", "1"}}});
   const std::string seen = call(tool);
@@ -96,7 +96,7 @@ TEST(CommandLane, OnlyWhatIsAllowedOfTheEnvironmentIsThere) {
   EXPECT_NE(call(passing).find("hidden"), std::string::npos);
 }
 
-TEST(CommandLane, ItRunsWhereItIsTold) { EXPECT_EQ(call(command({.argv = {"pwd"}, .directory = "/usr"})), "/usr"); }
+TEST(CommandLane, RunsInItsDirectory) { EXPECT_EQ(call(command({.argv = {"pwd"}, .directory = "/usr"})), "/usr"); }
 
 TEST(CommandLane, OutputIsProgress) {
   std::string seen;
@@ -108,13 +108,13 @@ TEST(CommandLane, OutputIsProgress) {
   EXPECT_EQ(seen, "one\ntwo\n");
 }
 
-TEST(CommandLane, OutputThatIsNoUtf8IsRepaired) {
+TEST(CommandLane, OutputThatIsNotValidUtf8IsRepaired) {
   EXPECT_EQ(call(shell("printf 'a\\377b'")),
             "a\xef\xbf\xbd"
             "b");
 }
 
-TEST(CommandLane, TheDeadlineEndsAllThatWasStarted) {
+TEST(CommandLane, TheDeadlineKillsAllProcessesOfTheCommand) {
   Tool tool = shell("sleep 1000 & sleep 1000 & wait");
   tool.timeout = std::chrono::milliseconds(50);
   tool.limits.grace = std::chrono::milliseconds(10);
@@ -122,7 +122,7 @@ TEST(CommandLane, TheDeadlineEndsAllThatWasStarted) {
   eventually(only_idle_processes_left, "the end of the shell and its children");
 }
 
-TEST(CommandLane, ASandboxHoldsForCommands) {
+TEST(CommandLane, CommandsRunInTheirSandbox) {
   if (!sandbox_support().read_only) GTEST_SKIP() << "this kernel has no Landlock";
   Tool tool = shell("touch /tmp/allm_sandbox_test 2>/dev/null && echo wrote || echo kept");
   tool.limits.sandbox.read_only = true;

@@ -46,7 +46,7 @@ TEST_F(Helper, RunsCommandsOfAHostThatNamesIt) {
   EXPECT_TRUE(has(output, "has no handler in the worker")) << output;
 }
 
-TEST_F(Helper, IsNamedByTheEnvironment) {
+TEST_F(Helper, CanBeNamedByTheEnvironment) {
   EXPECT_TRUE(has(run("", "ALLM_HELPER=" ALLM_HELPER_PROGRAM), "from a command"));
 }
 
@@ -63,7 +63,7 @@ TEST_F(Helper, WithToolsOfItsOwnRunsWorkers) {
   EXPECT_FALSE(has(output, "error")) << output;
 }
 
-TEST_F(Helper, ThatIsMissingIsAnErrorThatSaysWhereItWasLookedFor) {
+TEST_F(Helper, AMissingHelperIsAnErrorThatSaysWhereItWasLookedFor) {
   const std::string output = run("", "", 1);
   EXPECT_TRUE(has(output, "tool 'echo' cannot run in another process")) << output;
   EXPECT_TRUE(has(output, (folder_ / "allm-helper").string())) << output;

@@ -1,4 +1,4 @@
-// Nothing is left behind: not after thousands of calls, not when the program is killed.
+// No process, descriptor or file is left behind: not after thousands of calls, not when the program is killed.
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -27,7 +27,7 @@
 namespace allm::testing::leftovers_test {
 namespace {
 
-// Twenty calls, of all kinds that are quick.
+// Twenty calls, of all quick kinds.
 void run_round(int round, const Engine& engine) {
   std::vector<Tool> tools;
   std::vector<ToolCall> calls;
@@ -54,10 +54,10 @@ std::size_t temporary_files() {
   return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
 }
 
-TEST(Leftovers, ManyCallsLeaveNothing) {
+TEST(Leftovers, ManyCallsLeaveNothingBehind) {
   const int rounds = cases(10);
   const std::size_t temporary_before = temporary_files();
-  const Engine process_runtime;  // which keeps two descriptors for good
+  const Engine process_runtime;  // makes the process's runtime, which keeps two descriptors until the end
   const std::vector<pid_t> processes_before = descendants(getpid());
   const std::size_t files_before = open_files(getpid());
   {
@@ -83,7 +83,7 @@ TEST(Leftovers, ManyCallsLeaveNothing) {
   EXPECT_EQ(temporary_files(), temporary_before);
 }
 
-// Starts the program that starts workers and commands without end; returns when it has begun.
+// Starts a program that starts workers and commands for ever; returns when it has begun.
 pid_t start_program(const std::string& mark) {
   std::array<int, 2> ends{};
   EXPECT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
@@ -114,7 +114,7 @@ TEST(Leftovers, NoProcessSurvivesTheProgram) {
   for (int i = 0; i < kills; ++i) {
     const std::string mark = "ALLM_TEST_MARK=" + std::to_string(getpid()) + "." + std::to_string(i) + ".";
     const pid_t pid = start_program(mark);
-    // The moment is what is random here; nothing waits for it.
+    // A random moment for the kill; nothing else depends on this sleep.
     std::this_thread::sleep_for(std::chrono::microseconds(microseconds(random)));
     kill(pid, SIGKILL);
     waitpid(pid, nullptr, 0);

@@ -1,4 +1,4 @@
-// Every misbehaviour in every lane, folded and streamed, with siblings that must not notice.
+// Every misbehaviour in every lane, folded and streamed, between sibling calls that must not be affected.
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -28,7 +28,7 @@ struct Expected {
   // The reason of the failure, or "ok".
   std::string in_worker;
   std::string as_command;
-  // What its message must hold, in the release build.
+  // What the error's message must contain, in builds without a sanitizer.
   std::string worker_says = {};
   std::string command_says = {};
 };
@@ -92,7 +92,7 @@ class LaneMatrix : public ::testing::TestWithParam<std::tuple<std::size_t, bool>
   void check(Tool tool, const std::string& reason, const std::string& says) {
     if (kSanitized && expected().kind == "allocates") GTEST_SKIP() << "a sanitizer needs all of the address space";
     tool.limits.memory = std::uint64_t{1} << 30U;
-    // Long enough for all that end by themselves.
+    // Long enough for all kinds that end by themselves.
     tool.timeout = never_returns(tool.name) ? std::chrono::milliseconds(100) : std::chrono::milliseconds(55'000);
     const std::vector<std::string> texts = run_between_siblings(tool, streamed());
     ASSERT_EQ(texts.size(), 3U);
@@ -138,7 +138,7 @@ TEST(LaneMatrixThread, ContainsWhatIsThrownAndWhatDoesNotReturn) {
   may_return->notify_all();
 }
 
-// How the program ends that runs this on one of its threads, as the shell says it.
+// The exit status of a program that misbehaves on one of its pool threads, as the shell reports it.
 int status_of_program_with(const std::string& kind) {
   const std::string line = std::string(ALLM_MISBEHAVE) + " thread " + kind + " >/dev/null 2>&1";
   const int status = std::system(line.c_str());

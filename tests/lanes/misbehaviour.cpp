@@ -46,7 +46,7 @@ void allocate_without_bound() {
   }
 }
 
-// A daemon: in a session of its own, with nothing of ours open.
+// A daemon: in a session of its own, without inherited descriptors.
 void leave_a_child() {
   if (fork() != 0) return;
   setsid();
@@ -74,7 +74,7 @@ const Kinds& kinds() {
        }},
       {"segfaults",
        [] {
-         std::signal(SIGSEGV, SIG_DFL);  // a sanitizer would answer it
+         std::signal(SIGSEGV, SIG_DFL);  // a sanitizer would handle it
          std::raise(SIGSEGV);
        }},
       {"aborts", [] { std::abort(); }},

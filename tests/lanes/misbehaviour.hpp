@@ -11,10 +11,10 @@ namespace allm::testing {
 // All kinds, "returns" first.
 const std::vector<std::string>& misbehaviours();
 
-// Does it, in the process that calls it; most do not return.
+// Misbehaves in the calling process; most kinds do not return.
 ToolOutcome misbehave(const std::string& kind);
 
-// The tools that workers know: one for each kind, by its name, and those of the tests.
+// The tools of the tests' workers: one for each kind, with its name, and those in test_tools.cpp.
 std::vector<Tool> worker_tools();
 
 // A tool of that kind in the worker lane, and as a command.

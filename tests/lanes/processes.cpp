@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Empty for a process that is gone, however late it went.
+// Empty if the process has ended, even if it ends during the read.
 std::string contents(const fs::path& path) {
   const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
@@ -44,7 +44,7 @@ struct Facts {
   pid_t parent = 0;
 };
 
-// Those of a process that is gone, if it is.
+// The default values if the process is gone.
 Facts facts_of(pid_t pid) {
   Facts facts;
   const std::string stat = contents(folder(pid) / "stat");
@@ -77,7 +77,7 @@ std::vector<pid_t> descendants(pid_t ancestor) {
 bool has_ended(pid_t pid) {
   const char state = facts_of(pid).state;
   if (state != 'Z') return state == 'X';
-  // The first thread may be gone while others still hold what the process has.
+  // The first thread may have ended while others still hold the resources of the process.
   std::error_code gone;
   int threads = 0;
   for (fs::directory_iterator at(folder(pid) / "task", gone); !gone && at != fs::directory_iterator();

@@ -1,4 +1,4 @@
-// What /proc says about processes, for tests that leave none behind.
+// Facts about processes from /proc, for tests that no process is left behind.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@ namespace allm::testing {
 
 // Processes, zombies included, that `ancestor` has started, directly or not.
 std::vector<pid_t> descendants(pid_t ancestor);
-// Whether all that this process has started is supervisors and workers.
+// Whether all descendants of this process are supervisors and workers.
 bool only_idle_processes_left();
-// Processes in whose environment the text is.
+// Processes whose environment contains the text.
 std::vector<pid_t> processes_with(const std::string& environment_text);
-// Whether it is gone, or a zombie: it holds nothing any more. A process loses its name before that.
+// Whether the process is gone or a zombie, so that it holds no resources. (It loses its name before that.)
 bool has_ended(pid_t pid);
 // The name of its program, as it was started.
 std::string name_of(pid_t pid);

@@ -1,4 +1,4 @@
-// The tools that the tests' workers know.
+// The tools of the tests' workers.
 #include <atomic>
 #include <fcntl.h>
 #include <string>
@@ -43,7 +43,7 @@ ToolOutcome report(const Json& arguments, const ToolContext& context) {
   return ok("reported");
 }
 
-// Waits until it is asked to stop, and says so where the test looks.
+// Waits until it is asked to stop, then creates the file that the test waits for.
 ToolOutcome heed_stop(const Json& arguments, const ToolContext& context) {
   std::atomic<bool> asked = false;
   const std::stop_callback callback(context.stop_token(), [&] {
@@ -76,7 +76,7 @@ ToolOutcome open_many_files(const Json&) {
   return ok(count);
 }
 
-// An agent in a tool: it runs a command of its own.
+// A handler that runs a tool itself, as an agent in a tool does.
 ToolOutcome run_nested(const Json&) {
   const Tool echo{.name = "echo", .command = Command{.argv = {"echo", "from below"}}};
   const auto batch = run_tool_calls({{.id = "n", .name = "echo"}}, {echo});

@@ -1,4 +1,4 @@
-// The worker lane, by what handlers and programs see of it.
+// The worker lane, as handlers and programs see it.
 #include <csignal>
 #include <filesystem>
 #include <memory>
@@ -22,7 +22,7 @@
 namespace allm::testing::worker_test {
 namespace {
 
-Tool known(const std::string& name) {
+Tool tool_named(const std::string& name) {
   for (Tool& tool : worker_tools()) {
     if (tool.name == name) return tool;
   }
@@ -40,8 +40,8 @@ Json called(const Tool& tool, const Json& arguments = Json::object(), const Call
   return Json::parse(call(tool, arguments, options, engine));
 }
 
-TEST(WorkerLane, HandlersSeeWhatTheySeeInAThread) {
-  const Json seen = called(known("describe"), {{"a", 1}, {"text", "ö\n"}},
+TEST(WorkerLane, HandlersGetTheSameContextAsInAThread) {
+  const Json seen = called(tool_named("describe"), {{"a", 1}, {"text", "ö\n"}},
                            {.context = Json({{"user", "u1"}}), .session_id = "s1", .request_id = "r1"});
   EXPECT_EQ(seen["arguments"], Json({{"a", 1}, {"text", "ö\n"}}));
   EXPECT_EQ(seen["context"], Json({{"user", "u1"}}));
@@ -53,18 +53,18 @@ TEST(WorkerLane, HandlersSeeWhatTheySeeInAThread) {
   EXPECT_NE(seen["pid"], getpid());
 }
 
-TEST(WorkerLane, HandlersFindTheirSpan) {
+TEST(WorkerLane, HandlersGetTheTraceparentOfTheirSpan) {
   const std::string caller = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-  EXPECT_EQ(called(known("describe"), {})["traceparent"], "");
-  EXPECT_EQ(called(known("describe"), {}, {.traceparent = caller})["traceparent"], caller);
+  EXPECT_EQ(called(tool_named("describe"), {})["traceparent"], "");
+  EXPECT_EQ(called(tool_named("describe"), {}, {.traceparent = caller})["traceparent"], caller);
   const auto telemetry = std::make_shared<CollectingTelemetry>();
-  const Json seen = called(known("describe"), {}, {.traceparent = caller}, Engine({.telemetry = telemetry}));
+  const Json seen = called(tool_named("describe"), {}, {.traceparent = caller}, Engine({.telemetry = telemetry}));
   const auto span = telemetry->records().at(0);
   EXPECT_EQ(seen["traceparent"], to_string(TraceParent{.trace_id = span.trace_id, .span_id = span.span_id}));
 }
 
 TEST(WorkerLane, AllOutcomesComeBack) {
-  const Tool tool = known("outcome");
+  const Tool tool = tool_named("outcome");
   EXPECT_EQ(call(tool, {{"kind", "text"}}), "text");
   EXPECT_EQ(call(tool, {{"kind", "failure"}}), R"({"error":{"code":7}})");
   const auto batch_of = [&](const char* kind) {
@@ -81,14 +81,14 @@ TEST(WorkerLane, AllOutcomesComeBack) {
   EXPECT_EQ(called(tool, {{"kind", "not_utf8"}})["reason"], "encoding_failed");
 }
 
-TEST(WorkerLane, LateAnswersCount) {
-  EXPECT_EQ(call(known("later")), "later");
-  EXPECT_EQ(called(known("never"))["reason"], "invalid_return");
+TEST(WorkerLane, AHandlerMayAnswerAfterItReturnsButMustAnswer) {
+  EXPECT_EQ(call(tool_named("later")), "later");
+  EXPECT_EQ(called(tool_named("never"))["reason"], "invalid_return");
 }
 
-TEST(WorkerLane, AHandlerMayRunToolsOfItsOwn) { EXPECT_EQ(call(known("run_nested")), "from below"); }
+TEST(WorkerLane, AHandlerMayRunToolsOfItsOwn) { EXPECT_EQ(call(tool_named("run_nested")), "from below"); }
 
-TEST(WorkerLane, AHandlerThatTheWorkerDoesNotKnowIsNamed) {
+TEST(WorkerLane, AHandlerThatTheWorkerDoesNotHaveIsNotFound) {
   const Json answer = called({.name = "nobody", .lane = Lane::worker});
   EXPECT_EQ(answer["reason"], "not_found");
   EXPECT_NE(answer["error"].get<std::string>().find("run_as_worker_if_asked"), std::string::npos);
@@ -98,41 +98,41 @@ TEST(WorkerLane, ProgressReachesTheProgram) {
   std::vector<Json> reports;
   CallOptions options;
   options.on_tool_progress = [&](const ToolCall&, const Json& report) { reports.push_back(report); };
-  EXPECT_EQ(call(known("report"), Json::object(), options), "reported");
+  EXPECT_EQ(call(tool_named("report"), Json::object(), options), "reported");
   EXPECT_EQ(reports, (std::vector<Json>{{{"done", 0}}, {{"done", 1}}, {{"done", 2}}}));
 }
 
 TEST(WorkerLane, WorkersAreKeptWarmAndReplacedWhenTheyDie) {
   const Engine engine({.runtime = Runtime::create({.max_workers = 1})});
-  const auto pid = [&] { return called(known("describe"), Json::object(), {}, engine)["pid"]; };
+  const auto pid = [&] { return called(tool_named("describe"), Json::object(), {}, engine)["pid"]; };
   const Json first = pid();
   EXPECT_EQ(pid(), first);
-  EXPECT_EQ(called(known("aborts"), Json::object(), {}, engine)["reason"], "handler_exit");
+  EXPECT_EQ(called(tool_named("aborts"), Json::object(), {}, engine)["reason"], "handler_exit");
   const Json second = pid();
   EXPECT_NE(second, first);
   EXPECT_EQ(pid(), second);
-  // One that dies while it waits costs no call.
+  // No call fails when an idle worker dies.
   kill(second.get<pid_t>(), SIGKILL);
   eventually([&] { return has_ended(second.get<pid_t>()); }, "the end of the worker");
   EXPECT_NE(pid(), second);
 }
 
-TEST(WorkerLane, CallsBeyondTheWorkersWaitForOne) {
+TEST(WorkerLane, CallsBeyondMaxWorkersWaitForAWorker) {
   const Engine engine({.runtime = Runtime::create({.max_workers = 2})});
   std::vector<ToolCall> calls;
   for (int i = 0; i < 20; ++i) calls.push_back({.id = std::to_string(i), .name = "describe"});
-  const auto batch = run_tool_calls(calls, {known("describe")}, {.max_concurrency = 20}, engine);
+  const auto batch = run_tool_calls(calls, {tool_named("describe")}, {.max_concurrency = 20}, engine);
   std::set<Json> pids;
   for (const Message& message : batch->messages) pids.insert(Json::parse(message.text()).at("pid"));
   EXPECT_LE(pids.size(), 2U);
 }
 
-TEST(WorkerLane, OtherLimitsAreAnotherWorker) {
+TEST(WorkerLane, OtherLimitsNeedAnotherWorker) {
   const Engine engine({.runtime = Runtime::create({.max_workers = 1})});
-  Tool few = known("open_files");
+  Tool few = tool_named("open_files");
   few.limits.open_files = 32;
   EXPECT_LT(called(few, Json::object(), {}, engine).get<int>(), 32);
-  Tool many = known("open_files");
+  Tool many = tool_named("open_files");
   many.limits.open_files = 200;
   EXPECT_GT(called(many, Json::object(), {}, engine).get<int>(), 100);
 }
@@ -147,21 +147,21 @@ TEST(WorkerLane, CpuTimeIsLimitedPerCall) {
 }
 
 TEST(WorkerLane, AnAnswerThatIsTooLongIsRefused) {
-  Tool tool = known("outcome");
+  Tool tool = tool_named("outcome");
   tool.limits.output = 1000;
   EXPECT_EQ(call(tool, {{"kind", "large"}, {"size", 900}}).size(), 900U);
   EXPECT_EQ(called(tool, {{"kind", "large"}, {"size", 5000}})["reason"], "invalid_return");
 }
 
 TEST(WorkerLane, LargeArgumentsAndAnswersPass) {
-  Tool tool = known("describe");
+  Tool tool = tool_named("describe");
   tool.limits.output = std::uint64_t{16} << 20U;
   const std::string text(4U << 20U, 'x');
   EXPECT_EQ(called(tool, {{"text", text}})["arguments"]["text"], text);
 }
 
 TEST(WorkerLane, AtTheDeadlineAHandlerIsAskedToStopBeforeItIsKilled) {
-  Tool tool = known("heed_stop");
+  Tool tool = tool_named("heed_stop");
   tool.timeout = std::chrono::milliseconds(50);
   tool.limits.grace = std::chrono::seconds(30);
   const std::string file = ::testing::TempDir() + "allm_stopped_" + std::to_string(getpid());
@@ -239,22 +239,22 @@ TEST(WorkerLane, ASupervisorThatIsKilledTakesItsJobsWithItAndIsReplaced) {
   const auto& outcome = std::get<ToolFailure>(completed->get_if<ToolExecutionCompleted>()->outcome);
   EXPECT_EQ(std::get<Error>(outcome.reason).reason(), "handler_exit");
   eventually([&] { return has_ended(worker); }, "the end of the worker");
-  EXPECT_TRUE(called(known("describe"), Json::object(), {}, engine).contains("pid"));
+  EXPECT_TRUE(called(tool_named("describe"), Json::object(), {}, engine).contains("pid"));
 }
 
-TEST(WorkerLane, ASupervisorThatDiesWhileNobodyWaitsCostsNoCall) {
+TEST(WorkerLane, NoCallFailsWhenAnIdleSupervisorDies) {
   const std::set<pid_t> before = processes_named("allm-supervisor");
   const Engine engine({.runtime = Runtime::create()});
-  const Json first = called(known("describe"), Json::object(), {}, engine)["pid"];
+  const Json first = called(tool_named("describe"), Json::object(), {}, engine)["pid"];
   for (const pid_t pid : processes_named("allm-supervisor")) {
     if (!before.contains(pid)) kill(pid, SIGKILL);
   }
   eventually([&] { return has_ended(first.get<pid_t>()); }, "the end of the worker");
-  const Json second = called(known("describe"), Json::object(), {}, engine);
+  const Json second = called(tool_named("describe"), Json::object(), {}, engine);
   EXPECT_TRUE(second.contains("pid")) << second;
 }
 
-TEST(WorkerLane, TheErrorOutputOfACrashIsTold) {
+TEST(WorkerLane, TheErrorOfACrashContainsItsErrorOutput) {
   const Json answer = called(worker_tool("terminates_from_another_thread"));
   EXPECT_NE(answer["error"].get<std::string>().find("terminate"), std::string::npos) << answer;
 }
@@ -270,13 +270,13 @@ TEST(SandboxSupport, SaysWhatThisKernelHas) {
 
 TEST(Sandbox, NoNetworkMeansNoSockets) {
   if (!sandbox_support().no_network) GTEST_SKIP() << "this kernel has no seccomp";
-  Tool tool = known("try_things");
+  Tool tool = tool_named("try_things");
   EXPECT_EQ(called(tool)["socket"], true);
   tool.limits.sandbox.network = false;
   EXPECT_EQ(called(tool)["socket"], false);
 }
 
-TEST(Sandbox, ReadOnlyMeansNoWritingButWhereItIsAllowed) {
+TEST(Sandbox, ReadOnlyAllowsWritingOnlyInWritableFolders) {
   if (!sandbox_support().read_only) GTEST_SKIP() << "this kernel has no Landlock";
   const std::filesystem::path open =
       std::filesystem::path(::testing::TempDir()) / ("allm_open_" + std::to_string(getpid()));
@@ -284,7 +284,7 @@ TEST(Sandbox, ReadOnlyMeansNoWritingButWhereItIsAllowed) {
       std::filesystem::path(::testing::TempDir()) / ("allm_closed_" + std::to_string(getpid()));
   std::filesystem::create_directories(open);
   std::filesystem::create_directories(closed);
-  Tool tool = known("try_things");
+  Tool tool = tool_named("try_things");
   const Json arguments = {{"files", {(open / "f").string(), (closed / "f").string()}}};
   EXPECT_EQ(called(tool, arguments)["files"], Json({true, true}));
   std::filesystem::remove(closed / "f");
@@ -296,8 +296,8 @@ TEST(Sandbox, ReadOnlyMeansNoWritingButWhereItIsAllowed) {
   std::filesystem::remove_all(closed);
 }
 
-TEST(Sandbox, OneThatCannotBeHadIsRefused) {
-  Tool tool = known("describe");
+TEST(Sandbox, ASandboxThatCannotBeEnforcedIsAnErrorIfRequired) {
+  Tool tool = tool_named("describe");
   tool.limits.sandbox = {.read_only = true, .writable = {"/no/such/folder"}};
   const Json answer = called(tool);
   EXPECT_EQ(answer["reason"], "handler_exit");

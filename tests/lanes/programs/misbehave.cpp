@@ -1,5 +1,5 @@
-// misbehave KIND: does it, as a command would. misbehave program: starts workers and commands without end, for tests
-// that kill it.
+// misbehave KIND: a command that misbehaves. misbehave program: starts workers and commands for ever, for tests that
+// kill it. misbehave thread KIND: a handler on a pool thread that misbehaves.
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -29,7 +29,7 @@ void start_processes_for_ever() {
   }
 }
 
-// In this process, on a thread of the runtime: what that lane cannot contain.
+// Misbehaves on a pool thread of this process.
 int run_on_a_thread(const std::string& kind) {
   using namespace allm;
   const Tool tool{.name = "t", .handler = [&](const Json&) { return testing::misbehave(kind); }};
