@@ -21,7 +21,7 @@ class Alarm {
     RuntimeAccess::impl(runtime).loop->arm(task_, deadline_after(delay));
   }
 
-  // Returns true once the delay has passed. Until then, `waker` is called when it has.
+  // Whether the delay has passed. If not, `waker` is called when it has.
   bool poll(const Waker& waker) {
     const std::lock_guard lock(task_->mutex);
     if (!task_->fired) task_->waker = waker;
