@@ -29,7 +29,7 @@ class Parker : public Waker::Target {
   void wait();
   // False if `deadline` came first.
   bool wait_until(std::chrono::steady_clock::time_point deadline);
-  // The same without spinning, for waits that are long as a rule.
+  // The same without spinning, for waits that are usually long.
   bool sleep_until(std::chrono::steady_clock::time_point deadline);
 
   // Called by the thread that waits, around Poller::wait(). False if a wake-up has come already; otherwise a wake-up

@@ -25,7 +25,7 @@ class Poller {
     int count = 0;
   };
 
-  // Throws std::system_error if the system gives no descriptors.
+  // Throws std::system_error if its descriptors cannot be opened.
   Poller();
   Poller(const Poller&) = delete;
   Poller& operator=(const Poller&) = delete;

@@ -53,7 +53,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   RuntimeStats stats() const;
 
  private:
-  // Shared: a thread that wakes this one may use the parker a moment longer than this thread lives.
+  // Shared: a thread that wakes this one may still use the parker when this one has ended.
   struct PoolThread {
     Parker parker;
     bool idle = false;  // guarded by mutex_: whether it is in idle_; the thread that removes it from there wakes it

@@ -251,7 +251,7 @@ TEST(EventStream, AnExceptionOfItsSourceReachesTheReader) {
   };
   EventStream stream(std::make_unique<Throwing>());
   EXPECT_THROW(stream.next(), std::runtime_error);
-  // The thread can wait again: the one that threw gave its parker back.
+  // The thread can wait again: the exception released its parker.
   Channel channel;
   std::thread teller([&] {
     channel.pending().wait_for(1);
