@@ -24,7 +24,7 @@ Poll GenerateSource::poll(const Waker& waker) {
 void GenerateSource::observe(const Poll& polled) {
   if (polled.has_event()) return collector_->apply(polled.event());
   if (!polled.is_end()) return;
-  if (const Result<Response> response = std::move(*collector_).response()) model_->came_to(*response);
+  if (const Result<Response> response = std::move(*collector_).response()) model_->report_result(*response);
   collector_.reset();
 }
 

@@ -172,7 +172,7 @@ std::optional<Error> StepSource::take_message() {
   if (!collected) return collected.error();
   step_->response = *std::move(collected);
   step_->response.request_id = run_->request_id;
-  model_->came_to(step_->response);
+  model_->report_result(step_->response);
   model_.reset();
   return std::nullopt;
 }

@@ -1,4 +1,4 @@
-// The tokens of a run's Cancellation as one thing that sources can poll.
+// Combines the stop tokens of a run's Cancellation into one level that sources can poll.
 #pragma once
 
 #include <atomic>
@@ -11,20 +11,20 @@
 
 namespace allm {
 
-// Shared by everything that works on the run. Its callbacks run on whichever thread asks to stop, note how strictly
-// and wake the consumer, no more; they may run while the run is being destroyed, which waits for them.
+// Shared by everything that works on the run. Its stop callbacks run on the thread that requests the stop; they only
+// raise the level and wake the consumer. The destructor waits for callbacks that are running.
 class CancelSignal {
  public:
-  // How much of the run is not wanted any more, from mild to strict.
+  // How strictly the run is cancelled, from mild to strict.
   enum class Level : std::uint8_t { none, after_step, after_tools, now };
 
   explicit CancelSignal(const Cancellation& tokens);
   CancelSignal(const CancelSignal&) = delete;
   CancelSignal& operator=(const CancelSignal&) = delete;
 
-  // Any thread.
+  // Safe to call from any thread.
   Level level() const { return level_.load(std::memory_order_acquire); }
-  // The same; `waker` is called when it rises. For the consumer's thread, when it is about to wait.
+  // The level; `waker` is called when it rises. Only for the consumer's thread, when it is about to wait.
   Level watch(const Waker& waker);
 
  private:
@@ -39,13 +39,13 @@ class CancelSignal {
   std::atomic<Level> level_{Level::none};
   std::mutex mutex_;
   Waker waker_;
-  // Last, so that they are gone before what they touch.
+  // Last members, so that they are destroyed before the members that they use.
   Callback after_step_;
   Callback after_tools_;
   Callback now_;
 };
 
-// Whether any of them can ever be asked to stop.
+// Whether any of the tokens can ever request a stop.
 bool can_stop(const Cancellation& tokens);
 
 }  // namespace allm

@@ -1,4 +1,4 @@
-// What the catalogue knows: capabilities that a request needs, and what a call costs.
+// The catalogue: capabilities that a request needs, and costs of calls.
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,7 +56,7 @@ Result<ChatResult> chat_with_tool(const ModelRef& own, std::shared_ptr<const Cat
   return chat(engine, {user("hi")});
 }
 
-TEST(Capabilities, OfTheEnginesOwnModelCount) {
+TEST(Capabilities, OfTheEnginesOwnModelAreChecked) {
   const Json without_tools = {{"tools", {{"enabled", false}}}};
   const Json with_tools = {{"tools", {{"enabled", true}}}};
   const Result<ChatResult> refused = chat_with_tool(model("unlisted", without_tools), nullptr);
@@ -64,7 +64,7 @@ TEST(Capabilities, OfTheEnginesOwnModelCount) {
   EXPECT_TRUE(refused.error().is<ValidationError>(ValidationError::Reason::unsupported_capability));
   EXPECT_FALSE(chat_with_tool(model("able", without_tools), catalogue()).has_value());
   EXPECT_FALSE(chat_with_tool(ModelRef("plain"), catalogue()).has_value());
-  // They count before those of the catalogue.
+  // They take precedence over those of the catalogue.
   EXPECT_TRUE(chat_with_tool(model("plain", with_tools), catalogue()).has_value());
 }
 
@@ -80,7 +80,7 @@ Catalogue selectable() {
   return Catalogue({mute, small, large});
 }
 
-TEST(Select, TakesTheFirstModelThatHasWhatIsRequired) {
+TEST(Select, ReturnsTheFirstModelThatMeetsTheRequirements) {
   const Catalogue known = selectable();
   EXPECT_EQ(known.select({})->id, "mute");
   EXPECT_EQ(known.select({.require = {.capabilities = {"tools"}}})->id, "small");
@@ -88,7 +88,7 @@ TEST(Select, TakesTheFirstModelThatHasWhatIsRequired) {
   EXPECT_EQ(known.select({.require = {.providers = {"b", "a"}}})->id, "large");
 }
 
-TEST(Select, PrefersModelsWithMoreOfWhatIsPreferred) {
+TEST(Select, PrefersModelsThatMeetMorePreferences) {
   const Catalogue known = selectable();
   EXPECT_EQ(known.select({.require = {.capabilities = {"tools"}}, .prefer = {.capabilities = {"vision"}}})->id,
             "large");
@@ -97,7 +97,7 @@ TEST(Select, PrefersModelsWithMoreOfWhatIsPreferred) {
   EXPECT_EQ(known.select({.prefer = {.capabilities = {"telepathy"}}})->id, "mute");
 }
 
-TEST(Select, SaysWhatNoModelHas) {
+TEST(Select, NamesTheRequirementsThatNoModelMeets) {
   const Result<ModelRef> none = selectable().select({.require = {.capabilities = {"vision"}, .providers = {"a"}}});
   ASSERT_FALSE(none.has_value());
   EXPECT_TRUE(none.error().is<EngineError>(EngineError::Reason::missing_model));
@@ -117,7 +117,7 @@ std::vector<std::string> lacking(const Result<ChatResult>& result) {
   return reasons;
 }
 
-TEST(Capabilities, ThatAModelLacksAreAllNamedBeforeItIsAsked) {
+TEST(Capabilities, ThatAModelLacksAreAllNamedBeforeTheModelCall) {
   const Engine engine = engine_for("plain").with_tools({{.name = "t"}});
   const CallOptions options{.response_format = ResponseFormat::json_schema("a", {{"type", "object"}})};
   EXPECT_EQ(lacking(chat(engine, {kPicture}, options)),
@@ -125,7 +125,7 @@ TEST(Capabilities, ThatAModelLacksAreAllNamedBeforeItIsAsked) {
                                       "vision:vision_disabled"}));
 }
 
-TEST(Capabilities, ThatNobodyForbidsAreThere) {
+TEST(Capabilities, AreAssumedUnlessTheCatalogueDeniesThem) {
   const CallOptions options{.response_format = ResponseFormat::json_schema("a", {{"type", "object"}})};
   for (const char* id : {"able", "half", "unheard_of"}) {
     EXPECT_TRUE(lacking(chat(engine_for(id).with_tools({{.name = "t"}}), {kPicture}, options)).empty()) << id;
@@ -157,7 +157,7 @@ TEST(Costs, ThatTheProviderReportsAreKept) {
   EXPECT_DOUBLE_EQ(usage.input_cost.value(), 1.5);
 }
 
-TEST(Costs, ThatNobodyKnowsStayOpen) {
+TEST(Costs, WithoutAPriceOrACountAreUnset) {
   const Usage half = usage_of("half", {.input_tokens = 1'000'000, .output_tokens = 1});
   EXPECT_DOUBLE_EQ(half.input_cost.value(), 2.0);
   EXPECT_FALSE(half.output_cost.has_value());
@@ -180,7 +180,7 @@ TEST(Costs, OfCachedTokensHaveTheirOwnPrice) {
   EXPECT_EQ(input_cost("caching", {.input_tokens = 1'000'000, .cached_input_tokens = 1'000'000}), 0.5);
 }
 
-TEST(Costs, OfCachedTokensAreThoseOfInputWithoutAPriceOfTheirOwn) {
+TEST(Costs, OfCachedTokensUseTheInputPriceWithoutAPriceOfTheirOwn) {
   EXPECT_EQ(input_cost("able", {.input_tokens = 1'000'000, .cached_input_tokens = 750'000}), 2.0);
   EXPECT_EQ(input_cost("caching", {.input_tokens = 1'000'000, .cache_write_input_tokens = 500'000}), 2.0);
 }
@@ -209,7 +209,7 @@ TEST(Costs, OfTokensWrittenToTheCacheHaveTheirOwnPrice) {
   EXPECT_EQ(input_cost("writing", hour), 0.5 + 1.5 + 1.0);
 }
 
-TEST(Costs, AreThoseOfTheFamilyForASnapshot) {
+TEST(Costs, OfASnapshotUseThePricesOfItsFamily) {
   EXPECT_EQ(input_cost("able-2025-04-14", {.input_tokens = 1'000'000}), 2.0);
 }
 

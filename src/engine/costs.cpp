@@ -14,14 +14,15 @@ std::optional<double> price_of(const Json& pricing, const char* kind) {
   return price->get<double>();
 }
 
-// Anthropic asks more for what is kept for an hour, and reports how much of all that was written that is.
+// Anthropic charges more for tokens that its cache keeps for an hour, and reports how many of the written tokens these
+// are.
 std::int64_t hour_long_writes(const Usage& usage) {
   if (!usage.extra.is_object()) return 0;
   const auto count = usage.extra.find("ephemeral_1h_input_tokens");
   return count != usage.extra.end() && count->is_number_integer() ? count->get<std::int64_t>() : 0;
 }
 
-// Input tokens include those read from and written to the cache, whatever the provider: its codec sees to that.
+// Every codec reports input tokens so that they include those read from and written to the cache.
 std::optional<double> input_cost(const Json& pricing, const Usage& usage) {
   const std::optional<double> plain = price_of(pricing, "input");
   if (!plain || !usage.input_tokens) return std::nullopt;

@@ -1,4 +1,4 @@
-// What the catalogue knows of a model, and what a call of it cost.
+// Looks up models in the catalogue and calculates the cost of model calls from their prices.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@ namespace allm {
 // The catalogue's entry of the model, or null.
 const ModelRef* known_model(const Run& run, const std::optional<ModelRef>& model);
 
-// Fills in the costs that the model's prices give, where the provider did not report them. Tokens that were read from
-// or written to the provider's cache have prices of their own, or else that of all input.
+// Calculates from the model's prices the costs that the provider did not report. Tokens that were read from or written
+// to the provider's cache have their own prices; without them, the price of input applies.
 void fill_costs(const ModelRef& model, Usage& usage);
 
 }  // namespace allm

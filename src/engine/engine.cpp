@@ -14,12 +14,12 @@ std::uint64_t next_engine_id() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-// What a call leaves out: the engine's defaults, and below them its params.
+// The options that a call leaves out come from the engine's defaults, then from its params.
 std::shared_ptr<const ParamDefaults> read_defaults(const EngineOptions& options) {
   auto read = std::make_shared<ParamDefaults>(read_params(options.params));
   check_provider_params(options.defaults.params, *read);
   CallOptions merged = options.defaults;
-  merged.tools.clear();  // they are in the engine's set
+  merged.tools.clear();  // they are in the engine's tool set
   fill_options(merged, std::move(read->options));
   read->options = std::move(merged);
   return read;

@@ -1,4 +1,4 @@
-// The parts of an Engine, for the layers above.
+// The private part of Engine, for the layers above.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace allm {
 class Engine::Impl {
  public:
   std::uint64_t id = 0;
-  EngineOptions options;  // its tools are moved into `tools`
+  EngineOptions options;  // without tools: they are in `tools`
   std::shared_ptr<const ToolSet> tools;
   std::shared_ptr<const ParamDefaults> params;
   std::shared_ptr<Runtime> runtime;
@@ -28,7 +28,7 @@ class EngineAccess {
   static const std::shared_ptr<const Impl>& pointer(const Engine& engine) {
     return engine.impl_ ? engine.impl_ : empty();
   }
-  // Of an engine without an adapter.
+  // The private part of an engine without an adapter.
   static const std::shared_ptr<const Impl>& empty();
 };
 

@@ -15,7 +15,7 @@
 namespace allm::engine_test {
 namespace {
 
-TEST(Engine, HasAPositiveIdOfItsOwnThatCopiesAndDerivedOnesKeep) {
+TEST(Engine, HasAUniquePositiveIdThatCopiesAndDerivedEnginesKeep) {
   const Engine first{EngineOptions{}};
   const Engine second{EngineOptions{}};
   EXPECT_GT(first.id(), 0U);
@@ -29,7 +29,7 @@ TEST(Engine, HasAPositiveIdOfItsOwnThatCopiesAndDerivedOnesKeep) {
   EXPECT_NE(Engine(first.options()).id(), first.id()) << "made anew";
 }
 
-TEST(Engine, DerivedDiffersInOneRespectOnly) {
+TEST(Engine, DerivedEnginesDifferInOneOptionOnly) {
   const Engine base({.model = "m", .tools = {{.name = "t"}}, .params = {{"x", 1}}, .context = {{"c", 1}}});
   EXPECT_EQ(base.with_model("other").model()->id, "other");
   EXPECT_EQ(base.with_model("other").tools().size(), 1U);
@@ -41,7 +41,7 @@ TEST(Engine, DerivedDiffersInOneRespectOnly) {
   EXPECT_EQ(base.tools()[0].name, "t");
 }
 
-TEST(Engine, GivesBackTheOptionsItWasMadeOf) {
+TEST(Engine, ReturnsTheOptionsItWasMadeFrom) {
   const auto runtime = Runtime::create();
   const Engine engine({.model = "m", .tools = {{.name = "t"}}, .runtime = runtime, .metadata = {{"k", 1}}});
   const EngineOptions options = engine.options();
@@ -69,7 +69,7 @@ TEST(RequestId, Is22UrlSafeCharactersAndUnique) {
 }
 
 TEST(ToolSet, FindsByName) {
-  for (const std::size_t size : {3U, 20U}) {  // below and above the size from which it keeps an index
+  for (const std::size_t size : {3U, 20U}) {  // below and above the size from which the set has an index
     std::vector<Tool> tools;
     for (std::size_t i = 0; i < size; ++i) tools.push_back({.name = "t" + std::to_string(i)});
     const ToolSet set(tools);
@@ -84,7 +84,7 @@ TEST(ToolSet, FindsByName) {
   EXPECT_EQ(twice.find("t")->description, "first");
 }
 
-TEST(ToolSet, ReplacesAToolWhereItStands) {
+TEST(ToolSet, ReplacesAToolInItsPosition) {
   const ToolSet base({{.name = "a", .description = "old"}, {.name = "b"}, {.name = "c"}});
   const auto merged = base.with({{.name = "d"}, {.name = "a", .description = "new"}});
   ASSERT_EQ(merged->tools().size(), 4U);
@@ -94,7 +94,7 @@ TEST(ToolSet, ReplacesAToolWhereItStands) {
   EXPECT_EQ(base.tools().size(), 3U);
 }
 
-TEST(ToolSet, CompilesSchemasOnceAndOnlyWhereThereIsSomethingToCheck) {
+TEST(ToolSet, CompilesSchemasOnceAndOnlyIfTheyCanReject) {
   const ToolSet set({{.name = "any"},
                      {.name = "object", .schema = {{"type", "object"}}},
                      {.name = "checked", .schema = {{"type", "object"}, {"required", {"a"}}}},

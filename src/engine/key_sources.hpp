@@ -1,5 +1,5 @@
-// Where a provider's key comes from: call option, then the process's store, then configuration, then the environment,
-// then an .env file if that was asked for.
+// Finds a provider's key. Sources in order: call option, key store of the process, adapter option, environment and,
+// only on request, an .env file.
 #pragma once
 
 #include <optional>
@@ -17,15 +17,16 @@ struct KeySources {
   std::vector<std::string> environment = {};
   // From the program's own configuration.
   ApiKey configured = {};
-  // Path of an .env file; none by default, because what lies in a working directory is not to be trusted unasked.
+  // Path of an .env file. No file by default, because files in a working directory cannot be trusted.
   std::optional<std::string> env_file = std::nullopt;
-  // A server without authentication: no key is fine.
+  // True for a server that needs no key.
   bool optional = false;
 };
 
 // The key, or an empty one if none was found and none is needed. An empty text counts as missing. Fails with
 // EngineError `missing_key`, which says where it was looked for: metadata `tried` is a list of {source, name, path?},
-// where source is call_option, key_store, adapter_option, environment or env_file. No value is ever in it. Any thread.
+// where source is call_option, key_store, adapter_option, environment or env_file. It never contains a key. Safe to
+// call from any thread.
 Result<ApiKey> find_key(const KeySources& sources, const ApiKey& of_call);
 
 // The value of a name in the text of an .env file: NAME=value lines, # comments, `export`, single and double quotes.

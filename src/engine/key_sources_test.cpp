@@ -1,4 +1,4 @@
-// Where keys come from, in which order, and that they never show.
+// Where keys come from, in which order, and that they are redacted.
 #include "engine/key_sources.hpp"
 
 #include <cstdlib>
@@ -12,7 +12,7 @@
 namespace allm::key_sources_test {
 namespace {
 
-// An environment variable for the time of a test.
+// Sets an environment variable for the duration of a test.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
@@ -24,7 +24,7 @@ class Variable {
   const char* name_;
 };
 
-// A provider that no other test has a key for.
+// A provider for which no other test sets a key.
 constexpr const char* kProvider = "key-test";
 constexpr const char* kVariable = "KEY_TEST_API_KEY";
 
@@ -33,7 +33,7 @@ std::string found(const KeySources& sources, const ApiKey& of_call = {}) {
   return key ? key->reveal() : key.error().message();
 }
 
-TEST(KeySources, AreAskedInOrder) {
+TEST(KeySources, AreTriedInOrder) {
   const auto file = std::filesystem::temp_directory_path() / ("allm-keys-" + std::to_string(getpid()));
   std::ofstream(file) << "# mine\nOTHER=x\nexport KEY_TEST_API_KEY=\"of-file\"\n";
   KeySources sources{.provider = kProvider, .env_file = file.string()};
@@ -50,7 +50,7 @@ TEST(KeySources, AreAskedInOrder) {
   std::filesystem::remove(file);
 }
 
-TEST(KeySources, ThatAreEmptyDoNotCount) {
+TEST(KeySources, ThatAreEmptyAreSkipped) {
   const Variable variable(kVariable, "");
   set_key(kProvider, "");
   const Result<ApiKey> key = find_key({.provider = kProvider, .configured = "", .env_file = "/nowhere/.env"}, "");
@@ -66,7 +66,7 @@ TEST(KeySources, ThatAreEmptyDoNotCount) {
   forget_key(kProvider);
 }
 
-TEST(KeySources, ThatAreOptionalGiveNone) {
+TEST(KeySources, ThatAreOptionalGiveAnEmptyKey) {
   const Result<ApiKey> key = find_key({.provider = kProvider, .optional = true}, {});
   ASSERT_TRUE(key.has_value());
   EXPECT_TRUE(key->empty());
@@ -83,7 +83,7 @@ TEST(EnvFile, IsReadAsShellsReadIt) {
   EXPECT_EQ(env_file_value("", "A"), std::nullopt);
 }
 
-TEST(ApiKeys, ShowAtMostTheirEnd) {
+TEST(ApiKeys, ShowAtMostTheirLastCharacters) {
   EXPECT_EQ(ApiKey("sk-0123456789abcdefwxyz").hint(), "…wxyz");
   EXPECT_EQ(ApiKey("short").hint(), "…");
   EXPECT_EQ(ApiKey().hint(), "none");

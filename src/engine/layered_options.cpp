@@ -32,14 +32,15 @@ void merge_tools(std::vector<Tool>& tools, std::vector<Tool> lower) {
   tools = std::move(lower);
 }
 
-// Params that are not an object win, so that they are reported.
+// Params that are not an object are kept, so that the check of options reports them.
 void merge_params(Json& params, Json lower) {
   if (!params.is_object() || (lower.is_object() && lower.empty())) return;
   if (lower.is_object()) lower.update(params);
   params = std::move(lower);
 }
 
-// The first context that is not empty counts. One that is not an object wins, so that it is reported.
+// The first context that is not empty is used. A context that is not an object is kept, so that the check of options
+// reports it.
 void merge_context(std::optional<Json>& context, std::optional<Json> lower) {
   if (!context || (context->is_object() && context->empty())) context = std::move(lower);
 }
@@ -47,7 +48,7 @@ void merge_context(std::optional<Json>& context, std::optional<Json> lower) {
 }  // namespace
 
 void fill_options(CallOptions& options, CallOptions lower) {
-  // Names every option: one that is added must be added here, else this does not compile.
+  // Names every option: a new option does not compile until it is added here.
   auto& [model, temperature, max_tokens, response_format, tool_choice, prompt_cache, tools, params, api_key, mode,
          max_turns, run_timeout, max_total_tokens, max_cost, max_tool_calls, max_repeated_failures, cancel, halt_when,
          prepare_step, structured_finalize, structured_finalize_nudge, tool_timeout, max_concurrency, on_tool_error,
@@ -98,7 +99,7 @@ void fill_options(CallOptions& options, CallOptions lower) {
 
 CallOptions take_settings(Request& request) {
   CallOptions options;
-  options.model = request.model;  // stays in the request as well: providers and recordings see it there
+  options.model = request.model;  // copied, not moved: providers and recordings read it in the request
   options.temperature = std::exchange(request.temperature, std::nullopt);
   options.max_tokens = std::exchange(request.max_tokens, std::nullopt);
   options.response_format = std::exchange(request.response_format, std::nullopt);

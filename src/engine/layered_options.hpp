@@ -1,15 +1,14 @@
-// Options from several places: the call's, the request's, the engine's.
+// Merges options from several places: the call, the request and the engine.
 #pragma once
 
 #include "allm/options.hpp"
 
 namespace allm {
 
-// Sets what `options` leaves out to what `lower` says. Tools and params are merged by name.
+// Takes every option that `options` leaves out from `lower`. Tools and params are merged by name.
 void fill_options(CallOptions& options, CallOptions lower);
 
-// The settings of a request as options; they are moved out of it, so that its messages, model, metadata and unknown
-// fields are left.
+// Moves the settings of a request into options. Its messages, model, metadata and unknown fields stay.
 CallOptions take_settings(Request& request);
 
 }  // namespace allm

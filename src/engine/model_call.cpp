@@ -22,7 +22,7 @@ std::int64_t random_up_to(std::int64_t limit) {
   return std::uniform_int_distribution<std::int64_t>(0, limit)(generator);
 }
 
-// Null if the error is not worth another try. A wait that is longer than `left` is not worth beginning.
+// nullopt if the error is not retried, also because the wait would be longer than `left`.
 std::optional<std::chrono::milliseconds> retry_delay(const RetryPolicy& policy, const Error& error, int attempt,
                                                      std::chrono::milliseconds left) {
   const auto* adapter = error.get_if<AdapterError>();
@@ -66,9 +66,9 @@ void ModelCall::open() {
   stream_ = Span(run_, SpanKind::stream, new_span(*run_, generate_.ids().id), about);
   auto opened = open_source();
   if (!opened) {
-    failure_ = retry_or_fail(opened.error());
+    error_ = retry_or_fail(opened.error());
   } else if (!*opened) {
-    failure_ = retry_or_fail(malformed("the adapter opened no stream"));
+    error_ = retry_or_fail(malformed("the adapter opened no stream"));
   } else {
     source_ = std::make_unique<RepairedSource>(std::move(*opened));
   }
@@ -129,7 +129,7 @@ Poll ModelCall::poll_until_ended(const Waker& waker) {
   if (run_->cancel && is_cancelled(run_->cancel->level())) return cancel();
   if (run_->run_timeout && is_overtime(waker)) return time_out();
   Poll polled = source_ ? poll_source(waker) : advance(waker);
-  // Only a consumer that is about to wait has to be woken.
+  // The waker is needed only if the consumer is about to wait.
   if (polled.is_pending() && run_->cancel && is_cancelled(run_->cancel->watch(waker))) return cancel();
   return polled;
 }
@@ -141,7 +141,7 @@ bool ModelCall::is_overtime(const Waker& waker) {
 }
 
 bool ModelCall::is_cancelled(CancelSignal::Level level) const {
-  // A call that has begun is part of a step that `after_step` lets finish.
+  // `after_step` lets a step finish, and with it a call that has begun.
   return level >= (attempt_ == 0 ? CancelSignal::Level::after_step : CancelSignal::Level::after_tools);
 }
 
@@ -167,7 +167,7 @@ Poll ModelCall::end(RunEnd why, const Error& error) {
     return Poll::end();
   }
   ended_ = std::move(why);
-  failure_.reset();
+  error_.reset();
   backoff_.reset();
   stream_.fail(error);
   generate_.fail(error);
@@ -180,12 +180,12 @@ Poll ModelCall::poll_source(const Waker& waker) {
       polled.event().tag() != EventTag::message_completed) {
     delivered_ = true;
   } else if (!polled.is_pending()) {
-    settle(polled, waker);
+    handle_end(polled, waker);
   }
   return polled;
 }
 
-void ModelCall::settle(Poll& polled, const Waker& waker) {
+void ModelCall::handle_end(Poll& polled, const Waker& waker) {
   if (polled.is_end()) {
     if (completed_) {
       done_ = true;
@@ -205,7 +205,7 @@ void ModelCall::settle(Poll& polled, const Waker& waker) {
   }
   const Error error = polled.event().get_if<ErrorEvent>()->error;
   if (!delivered_) {
-    failure_ = retry_or_fail(error);
+    error_ = retry_or_fail(error);
     polled = advance(waker);
     return;
   }
@@ -242,17 +242,17 @@ Error ModelCall::thrown(const char* what) const {
       .with_cause(std::current_exception());
 }
 
-Error ModelCall::malformed(std::string problem) const {
+Error ModelCall::malformed(std::string message) const {
   return Error(AdapterError{.reason = AdapterError::Reason::malformed_response,
                             .provider = std::string(run_->engine.adapter()->provider())},
-               std::move(problem));
+               std::move(message));
 }
 
 Poll ModelCall::advance(const Waker& waker) {
   while (!done_) {
-    if (failure_) {
+    if (error_) {
       done_ = true;
-      return ErrorEvent{*std::exchange(failure_, std::nullopt)};
+      return ErrorEvent{*std::exchange(error_, std::nullopt)};
     }
     if (backoff_) {
       if (!backoff_->poll(waker)) return Poll::pending();

@@ -1,5 +1,5 @@
-// One model call: opens the adapter's stream, retries it while nothing has been delivered, and keeps
-// it to the protocol of events.
+// One model call: opens the adapter's stream, retries it as long as no event was delivered, and checks that it keeps to
+// the protocol of events.
 #pragma once
 
 #include <memory>
@@ -14,48 +14,49 @@
 
 namespace allm {
 
-// Gives the model's events. A call that fails gives an ErrorEvent and ends. `call` must outlive it.
+// Produces the model's events. A call that fails produces an ErrorEvent and ends. `call` must outlive it. One thread at
+// a time.
 class ModelCall : public EventSource {
  public:
-  // `parent`: the span that the call is a part of, if it is not the run's own parent.
+  // `parent`: the parent of the call's span, if that is not the run's own parent.
   ModelCall(std::shared_ptr<const Run> run, const AdapterCall& call, SpanId parent = {});
   Poll poll(const Waker& waker) override;
 
-  // After the end of a message that is complete: tells telemetry what the call came to.
-  void came_to(const Response& response) { generate_.stop({.response = &response}); }
-  // Why the run ended the call, if it did: its last event is then an ErrorEvent that says so.
+  // Reports the response to telemetry. To be called after the end of a complete message.
+  void report_result(const Response& response) { generate_.stop({.response = &response}); }
+  // Why the run ended the call, if it did. The call's last event is then an ErrorEvent with the same reason.
   const std::optional<RunEnd>& ended() const { return ended_; }
 
  private:
   void open();
-  // Adds what only this call knows: costs, the run's id, the reasoning so far.
+  // Adds costs, the run's id and the reasoning.
   void add_facts(MessageCompleted& completed);
-  // Notes reasoning, and puts ReasoningCompleted before the first event that is not reasoning.
+  // Collects reasoning, and inserts ReasoningCompleted before the first event that is not reasoning.
   void follow_reasoning(Poll& polled);
-  // While the adapter's stream gives events; what else it gives is handled by `settle`.
+  // Polls the adapter's stream and passes its events on; everything else goes to handle_end.
   Poll poll_source(const Waker& waker);
-  // Turns the end, an error or the completed message into what the consumer sees.
-  void settle(Poll& polled, const Waker& waker);
-  // Everything before and between streams.
+  // Handles a poll that is the end, an error, the completed message or an event that no model may send.
+  void handle_end(Poll& polled, const Waker& waker);
+  // Runs while no stream is open: waits for the backoff, opens the stream, delivers the error.
   Poll advance(const Waker& waker);
-  // Handles the failure of an attempt before anything was delivered: the error, if it stands.
+  // Handles an attempt that failed before any event was delivered: prepares a retry, or returns the error to deliver.
   std::optional<Error> retry_or_fail(Error error);
-  // The same for a run that can end while the call is made.
+  // poll() for a run that a deadline or a cancellation can end during the call.
   Poll poll_until_ended(const Waker& waker);
-  // Whether the run's time is over; if not, `waker` is called when it is.
+  // Whether the run's deadline has passed; if not, `waker` is called when it has.
   bool is_overtime(const Waker& waker);
-  // Whether `level` is strict enough to end the call.
+  // Whether a cancellation of this level ends the call.
   bool is_cancelled(CancelSignal::Level level) const;
-  // End the call because of that.
+  // End the call, with the reason that the name says.
   Poll time_out();
   Poll cancel();
   Poll end(RunEnd why, const Error& error);
-  // The adapter broke the protocol.
-  Error malformed(std::string problem) const;
-  // What the adapter throws becomes the failure of the call.
+  // The error of an adapter that broke the protocol of events.
+  Error malformed(std::string message) const;
+  // Call the adapter; an exception becomes an error.
   Result<std::unique_ptr<EventSource>> open_source() const;
   Poll poll_guarded(const Waker& waker);
-  Error thrown(const char* what) const;  // while the exception is handled: it is the cause of the error
+  Error thrown(const char* what) const;  // only inside a catch block: the exception becomes the error's cause
 
   std::shared_ptr<const Run> run_;
   const AdapterCall& call_;
@@ -65,14 +66,14 @@ class ModelCall : public EventSource {
   std::unique_ptr<EventSource> source_;
   std::optional<Alarm> backoff_;
   std::optional<Alarm> overtime_;  // if the run has a limit
-  std::optional<Error> failure_;   // waits to be delivered
+  std::optional<Error> error_;     // to be delivered
   std::optional<RunEnd> ended_;
   int attempt_ = 0;
   std::string reasoning_;            // of the message so far
-  std::size_t reasoning_begin_ = 0;  // of the part that is not completed
-  std::optional<Event> held_;        // follows the ReasoningCompleted that was put before it
+  std::size_t reasoning_begin_ = 0;  // where the part without a ReasoningCompleted begins
+  std::optional<Event> held_;        // delivered after the ReasoningCompleted that was inserted before it
   bool delivered_ = false;
-  bool completed_ = false;  // the message is
+  bool completed_ = false;  // MessageCompleted was delivered
   bool done_ = false;
 };
 

@@ -1,4 +1,4 @@
-// The models that allm knows by itself: src/engine/models.json.
+// The built-in catalogue: src/engine/models.json.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -22,7 +22,7 @@ ModelRef model(const char* provider, const char* id) {
   return ref;
 }
 
-TEST(BuiltInModels, AreWhatTheFileSays) {
+TEST(BuiltInModels, AreThoseOfTheFile) {
   const Result<Catalogue> parsed = catalogue_from_json(models_json());
   ASSERT_TRUE(parsed.has_value()) << parsed.error().message();
   EXPECT_GT(parsed->models().size(), 50U);
@@ -30,13 +30,13 @@ TEST(BuiltInModels, AreWhatTheFileSays) {
   EXPECT_EQ(builtin_catalogue(), builtin_catalogue());
 }
 
-TEST(BuiltInModels, SayWhenTheirPricesWereLookedUp) {
+TEST(BuiltInModels, HaveTheDateOfTheirPrices) {
   const Result<Json> file = parse_json(models_json());
   ASSERT_TRUE(file.has_value());
   EXPECT_TRUE((*file)["prices_as_of"].is_string());
 }
 
-TEST(BuiltInModels, HaveNamesAndAreInTheirOrder) {
+TEST(BuiltInModels, HaveNamesAndAreSortedByThem) {
   const ModelRef* last = nullptr;
   for (const ModelRef& known : builtin_catalogue()->models()) {
     ASSERT_TRUE(known.provider.has_value()) << known.id;
@@ -49,8 +49,8 @@ TEST(BuiltInModels, HaveNamesAndAreInTheirOrder) {
   }
 }
 
-// A slip of the keyboard would be kept as something that we do not know, and have no effect.
-TEST(BuiltInModels, SayNothingThatWeDoNotKnow) {
+// A misspelt name would be kept as an unknown field and have no effect.
+TEST(BuiltInModels, HaveNoUnknownFields) {
   const auto only = [](const Json& object, const std::vector<std::string>& names) {
     for (const auto& [name, value] : object.items()) {
       if (std::ranges::find(names, name) == names.end() || value.is_null()) return false;
@@ -66,8 +66,8 @@ TEST(BuiltInModels, SayNothingThatWeDoNotKnow) {
   }
 }
 
-// Prices stand in the order of how dear they are, whoever asks them.
-TEST(BuiltInModels, HavePricesThatAreLikely) {
+// Cached input is cheaper than input; output and writing to the cache cost more.
+TEST(BuiltInModels, HavePlausiblePrices) {
   for (const ModelRef& known : builtin_catalogue()->models()) {
     if (!known.pricing.is_object()) continue;
     const double input = known.pricing.at("input");
@@ -100,7 +100,7 @@ TEST(BuiltInModels, AreFoundByNameSnapshotAndAlias) {
   EXPECT_EQ(catalogue.find(model("openai", "gpt-4.1-mini-fine-tuned")), nullptr);
 }
 
-TEST(BuiltInModels, AreSelectedByWhatIsNeeded) {
+TEST(BuiltInModels, AreSelectedByRequirements) {
   // [models-select]
   const allm::Result<allm::ModelRef> model = allm::builtin_catalogue()->select({
       .require = {.capabilities = {"tools", "vision"}, .context_tokens = 500'000},

@@ -32,7 +32,7 @@ Poll ObservedSource::poll_inner(const Waker& waker) {
     while (polled.has_event() && !observe(polled)) polled = inner_->poll(waker);
     return polled;
   } catch (...) {
-    // A callback threw: the run is over, and the exception is the caller's.
+    // The callback threw: the run ends, and the exception goes to the caller.
     inner_.reset();
     throw;
   }
@@ -46,7 +46,7 @@ bool ObservedSource::observe(Poll& polled) {
       held_.push_back(polled.take());
       polled = std::move(held_.front());
       held_.pop_front();
-      // The observer has seen the reasoning when it was completed.
+      // The observer has already seen ReasoningCompleted.
       if (on_event_ && polled.event().tag() != EventTag::reasoning_completed) on_event_(polled.event());
       return true;
     }

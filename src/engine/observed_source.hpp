@@ -1,5 +1,5 @@
-// The outermost layer of every stream: shows events to the option `on_event`, then drops those that
-// the consumer did not ask for.
+// The outermost layer of every stream: passes events to the option `on_event`, then drops those that the consumer did
+// not ask for.
 #pragma once
 
 #include <deque>
@@ -21,7 +21,7 @@ class ObservedSource : public EventSource {
  private:
   Poll poll_inner(const Waker& waker);
   Poll poll_held();
-  // Shows the event to the observer; whether it is for the consumer too.
+  // Passes the event to the observer; returns whether the consumer gets it, too.
   bool observe(Poll& polled);
   bool passes(const Event& event);
 
@@ -31,15 +31,15 @@ class ObservedSource : public EventSource {
   bool tool_deltas_;
   bool shows_reasoning_;
   bool raw_chunks_;
-  // Of the message so far, where its events are dropped.
+  // The message's text and reasoning so far, collected while their deltas are dropped.
   std::string dropped_text_;
   std::string dropped_reasoning_;
-  std::deque<Event> held_;  // follow what was put before them
+  std::deque<Event> held_;  // delivered after the events that were inserted before them
 };
 
-// A stream of the source's events as the options want them.
+// A stream of the source's events, filtered as the options say.
 EventStream observed_stream(std::unique_ptr<EventSource> inner, const CallOptions& options);
-// A stream that fails at once.
+// A stream whose only event is the error.
 EventStream failed_stream(Error error, const CallOptions& options);
 
 }  // namespace allm

@@ -11,7 +11,7 @@
 namespace allm {
 namespace {
 
-// Options of the loop, by their JSON names. No provider has a setting of such a name.
+// Options of runs, by their JSON names. No provider has a setting with one of these names.
 constexpr std::array<std::string_view, 15> kLoopOptions = {"max_turns",
                                                            "tool_timeout_ms",
                                                            "run_timeout_ms",
@@ -28,13 +28,13 @@ constexpr std::array<std::string_view, 15> kLoopOptions = {"max_turns",
                                                            "emit_reasoning",
                                                            "include_raw_chunks"};
 
-// Options of allm that providers know as well, by these names or by others in another spelling. `mode`, `model` and
-// `context` are too close to names of providers (`models`, `content`) to guess.
+// Options that allm and providers have in common, partly in another spelling. `mode`, `model` and `context` are
+// missing: they are too similar to providers' names (`models`, `content`).
 constexpr std::array<std::string_view, 8> kSharedOptions = {"temperature", "max_tokens",   "response_format",
                                                             "tool_choice", "prompt_cache", "max_tool_calls",
                                                             "session_id",  "request_id"};
 
-// Names that a C++ user would expect, because the field is called so.
+// C++ field names that differ from the JSON name of the option.
 struct FieldName {
   std::string_view name;
   std::string_view option;
@@ -42,7 +42,7 @@ struct FieldName {
 constexpr std::array<FieldName, 2> kFieldNames = {
     {{"tool_timeout", "tool_timeout_ms"}, {"run_timeout", "run_timeout_ms"}}};
 
-// Lower case and without underscores: maxTurns and max_turns are one name.
+// Lower case and without underscores, so that maxTurns and max_turns are equal.
 std::string plain(std::string_view name) {
   std::string text;
   for (const char c : name) {
@@ -51,7 +51,7 @@ std::string plain(std::string_view name) {
   return text;
 }
 
-// Whether one letter more, less, other or swapped with its neighbour makes `b` of `a`.
+// Whether `a` becomes `b` by at most one edit: a letter inserted, removed, replaced or swapped with its neighbour.
 bool within_one_edit(std::string_view a, std::string_view b) {
   if (a.size() > b.size()) std::swap(a, b);
   if (b.size() - a.size() > 1) return false;

@@ -1,4 +1,4 @@
-// The names of allm's options, and what a name that is not one of them was probably meant to be.
+// The names of allm's options; finds the option that a misspelt name was probably meant to be.
 #pragma once
 
 #include <optional>
@@ -7,12 +7,12 @@
 
 namespace allm {
 
-// What is wrong with the name of a provider's setting: the name differs from that of an option of allm by at most one
-// letter, by upper case or by underscores. Nothing for all other names. Settings of real providers are never refused.
+// Refuses the name of a provider's setting that differs from an option of allm only by one letter, by upper case or by
+// underscores: returns the error message. nullopt for all other names. Names that real providers use are never refused.
 std::optional<std::string> refuse_near_option(std::string_view name);
 
-// The same for settings of one call or request, where the names of allm's own options are refused, too: they have
-// fields of their own.
+// The same for the settings of a call or request. There, the names of allm's own options are refused, too, because they
+// have their own fields.
 std::optional<std::string> refuse_option_in_params(std::string_view name);
 
 }  // namespace allm

@@ -12,7 +12,7 @@
 namespace allm::option_names_test {
 namespace {
 
-TEST(OptionNames, ThatAreNearlyOursSayWhichWasMeant) {
+TEST(OptionNames, SimilarToOursNameTheOptionThatWasMeant) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"max_turnz", "max_turns"},
       {"max_turn", "max_turns"},
@@ -33,11 +33,11 @@ TEST(OptionNames, ThatAreNearlyOursSayWhichWasMeant) {
       {"top_p", ""},
   };
   for (const auto& [name, meant] : cases) {
-    const auto problem = refuse_near_option(name);
+    const auto message = refuse_near_option(name);
     if (meant.empty()) {
-      EXPECT_FALSE(problem.has_value()) << name;
+      EXPECT_FALSE(message.has_value()) << name;
     } else {
-      EXPECT_EQ(problem, "is not an option: did you mean " + meant + "?") << name;
+      EXPECT_EQ(message, "is not an option: did you mean " + meant + "?") << name;
     }
   }
 }
@@ -82,13 +82,13 @@ TEST(OptionNames, OfProvidersAreNeverRefused) {
   }
 }
 
-TEST(OptionNames, OfTheLoopAreRefusedInTheParamsOfACall) {
+TEST(OptionNames, OfRunsAreRefusedInTheParamsOfACall) {
   EXPECT_TRUE(refuse_option_in_params("max_turns").has_value());
   EXPECT_TRUE(refuse_option_in_params("max_turnz").has_value());
   EXPECT_FALSE(refuse_near_option("max_turns").has_value()) << "an engine's params may have it";
 }
 
-TEST(OptionNames, WrongOnesEndTheCallBeforeTheModelIsAsked) {
+TEST(OptionNames, ThatAreWrongEndTheRunBeforeTheModelCall) {
   const auto adapter = fake({{fake_text("hi"), fake_finish(FinishReason::stop)}});
   const Engine engine({.adapter = adapter});
   const Thread thread = {user("hi")};

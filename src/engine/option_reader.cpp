@@ -12,89 +12,89 @@
 namespace allm {
 namespace {
 
-bool read_integer(const Json& value, std::optional<std::int64_t>& target, std::string& problem) {
+bool read_integer(const Json& value, std::optional<std::int64_t>& target, std::string& message) {
   if (value.is_number_integer()) {
     target = value.get<std::int64_t>();
     return true;
   }
-  problem = "must be an integer";
+  message = "must be an integer";
   return false;
 }
 
-bool read_number(const Json& value, std::optional<double>& target, std::string& problem) {
+bool read_number(const Json& value, std::optional<double>& target, std::string& message) {
   if (value.is_number()) {
     target = value.get<double>();
     return true;
   }
-  problem = "must be a number";
+  message = "must be a number";
   return false;
 }
 
-bool read_bool(const Json& value, std::optional<bool>& target, std::string& problem) {
+bool read_bool(const Json& value, std::optional<bool>& target, std::string& message) {
   if (value.is_boolean()) {
     target = value.get<bool>();
     return true;
   }
-  problem = "must be true or false";
+  message = "must be true or false";
   return false;
 }
 
-bool read_text(const Json& value, std::optional<std::string>& target, std::string& problem) {
+bool read_text(const Json& value, std::optional<std::string>& target, std::string& message) {
   if (value.is_string()) {
     target = value.get<std::string>();
     return true;
   }
-  problem = "must be a text";
+  message = "must be a text";
   return false;
 }
 
-bool read_traceparent(const Json& value, std::optional<std::string>& target, std::string& problem) {
-  if (!read_text(value, target, problem)) return false;
+bool read_traceparent(const Json& value, std::optional<std::string>& target, std::string& message) {
+  if (!read_text(value, target, message)) return false;
   if (parse_traceparent(*target)) return true;
   target.reset();
-  problem = "is not a valid W3C traceparent";
+  message = "is not a valid W3C traceparent";
   return false;
 }
 
-bool read_mode(const Json& value, CallOptions& options, std::string& problem) {
+bool read_mode(const Json& value, CallOptions& options, std::string& message) {
   if (value == "auto") {
     options.mode = Mode::automatic;
   } else if (value == "manual") {
     options.mode = Mode::manual;
   } else {
-    problem = R"(must be "auto" or "manual")";
+    message = R"(must be "auto" or "manual")";
     return false;
   }
   return true;
 }
 
-bool read_on_tool_error(const Json& value, CallOptions& options, std::string& problem) {
+bool read_on_tool_error(const Json& value, CallOptions& options, std::string& message) {
   if (value == "continue") {
     options.on_tool_error = ToolErrorAction::tell_model;
   } else if (value == "halt") {
     options.on_tool_error = ToolErrorAction::halt;
   } else {
-    problem = R"(must be "continue", "halt" or a function)";
+    message = R"(must be "continue", "halt" or a function)";
     return false;
   }
   return true;
 }
 
-bool read_on_unknown_tool(const Json& value, CallOptions& options, std::string& problem) {
+bool read_on_unknown_tool(const Json& value, CallOptions& options, std::string& message) {
   if (value == "error") {
     options.on_unknown_tool = OnUnknownTool::error;
   } else if (value == "report") {
     options.on_unknown_tool = OnUnknownTool::report;
   } else {
-    problem = R"(must be "error" or "report")";
+    message = R"(must be "error" or "report")";
     return false;
   }
   return true;
 }
 
-bool read_timeout(const Json& value, std::optional<std::chrono::milliseconds>& timeout, std::string& problem) {
+bool read_timeout(const Json& value, std::optional<std::chrono::milliseconds>& timeout, std::string& message) {
   std::optional<std::int64_t> milliseconds;
-  if (!read_integer(value, milliseconds, problem)) return false;
+  if (!read_integer(value, milliseconds, message)) return false;
   timeout = std::chrono::milliseconds(*milliseconds);
   return true;
 }
@@ -119,7 +119,7 @@ bool read_prompt_cache(const Json& value, CallOptions& options) {
   return true;
 }
 
-// Values that travel in the request: what is wrong with them is the request's error.
+// Options that become part of the request; the validation of the request reports their errors.
 bool read_request_option(std::string_view name, const Json& value, CallOptions& options, WrongTypes& wrong) {
   if (name == "temperature") {
     wrong.bad_temperature = !value.is_number();
@@ -147,39 +147,39 @@ bool is_filter(std::string_view name) {
 }  // namespace
 
 OptionRead read_option(std::string_view name, const Json& value, CallOptions& options, WrongTypes& wrong,
-                       std::string& problem) {
+                       std::string& message) {
   static const Json kNothing = nullptr;
   CallOptions scratch;
-  // A null still has to be an option that exists.
+  // A null is read into `scratch`, because its name has to be checked, too.
   CallOptions& target = value.is_null() ? scratch : options;
   const auto taken = [&value](bool fits) { return fits || value.is_null() ? OptionRead::taken : OptionRead::invalid; };
-  if (name == "mode") return taken(read_mode(value, target, problem));
-  if (name == "max_turns") return taken(read_integer(value, target.max_turns, problem));
-  if (name == "tool_timeout_ms") return taken(read_timeout(value, target.tool_timeout, problem));
-  if (name == "run_timeout_ms") return taken(read_timeout(value, target.run_timeout, problem));
-  if (name == "max_total_tokens") return taken(read_integer(value, target.max_total_tokens, problem));
-  if (name == "max_cost") return taken(read_number(value, target.max_cost, problem));
-  if (name == "max_tool_calls") return taken(read_integer(value, target.max_tool_calls, problem));
-  if (name == "max_repeated_failures") return taken(read_integer(value, target.max_repeated_failures, problem));
-  if (name == "max_concurrency") return taken(read_integer(value, target.max_concurrency, problem));
-  if (name == "on_tool_error") return taken(read_on_tool_error(value, target, problem));
-  if (name == "on_unknown_tool") return taken(read_on_unknown_tool(value, target, problem));
-  if (name == "structured_finalize") return taken(read_bool(value, target.structured_finalize, problem));
-  if (name == "structured_finalize_nudge") return taken(read_text(value, target.structured_finalize_nudge, problem));
-  if (name == "emit_text_deltas") return taken(read_bool(value, target.emit_text_deltas, problem));
-  if (name == "emit_tool_deltas") return taken(read_bool(value, target.emit_tool_deltas, problem));
-  if (name == "emit_reasoning") return taken(read_bool(value, target.emit_reasoning, problem));
-  if (name == "include_raw_chunks") return taken(read_bool(value, target.include_raw_chunks, problem));
-  if (name == "session_id") return taken(read_text(value, target.session_id, problem));
-  if (name == "request_id") return taken(read_text(value, target.request_id, problem));
-  if (name == "traceparent") return taken(read_traceparent(value, target.traceparent, problem));
+  if (name == "mode") return taken(read_mode(value, target, message));
+  if (name == "max_turns") return taken(read_integer(value, target.max_turns, message));
+  if (name == "tool_timeout_ms") return taken(read_timeout(value, target.tool_timeout, message));
+  if (name == "run_timeout_ms") return taken(read_timeout(value, target.run_timeout, message));
+  if (name == "max_total_tokens") return taken(read_integer(value, target.max_total_tokens, message));
+  if (name == "max_cost") return taken(read_number(value, target.max_cost, message));
+  if (name == "max_tool_calls") return taken(read_integer(value, target.max_tool_calls, message));
+  if (name == "max_repeated_failures") return taken(read_integer(value, target.max_repeated_failures, message));
+  if (name == "max_concurrency") return taken(read_integer(value, target.max_concurrency, message));
+  if (name == "on_tool_error") return taken(read_on_tool_error(value, target, message));
+  if (name == "on_unknown_tool") return taken(read_on_unknown_tool(value, target, message));
+  if (name == "structured_finalize") return taken(read_bool(value, target.structured_finalize, message));
+  if (name == "structured_finalize_nudge") return taken(read_text(value, target.structured_finalize_nudge, message));
+  if (name == "emit_text_deltas") return taken(read_bool(value, target.emit_text_deltas, message));
+  if (name == "emit_tool_deltas") return taken(read_bool(value, target.emit_tool_deltas, message));
+  if (name == "emit_reasoning") return taken(read_bool(value, target.emit_reasoning, message));
+  if (name == "include_raw_chunks") return taken(read_bool(value, target.include_raw_chunks, message));
+  if (name == "session_id") return taken(read_text(value, target.session_id, message));
+  if (name == "request_id") return taken(read_text(value, target.request_id, message));
+  if (name == "traceparent") return taken(read_traceparent(value, target.traceparent, message));
   if (name == "context") {
-    problem = "must be an object";
+    message = "must be an object";
     if (value.is_object()) target.context = value;
     return taken(value.is_object());
   }
   if (name == "model") {
-    problem = "must be a text";
+    message = "must be a text";
     if (value.is_string()) target.model = ModelRef(value.get<std::string>());
     return taken(value.is_string());
   }
@@ -194,13 +194,13 @@ ParamDefaults read_params(const Json& params) {
   ParamDefaults defaults;
   if (!params.is_object()) {
     defaults.errors.push_back({{std::string("params")}, "invalid_type"});
-    defaults.problem = "params must be an object";
+    defaults.message = "params must be an object";
     return defaults;
   }
   for (const auto& [name, value] : params.items()) {
-    std::string problem;
+    std::string message;
     const OptionRead read =
-        is_filter(name) ? OptionRead::taken : read_option(name, value, defaults.options, defaults.wrong_types, problem);
+        is_filter(name) ? OptionRead::taken : read_option(name, value, defaults.options, defaults.wrong_types, message);
     if (read == OptionRead::taken) continue;
     if (read == OptionRead::unknown) {
       const std::optional<std::string> near_miss = refuse_near_option(name);
@@ -208,9 +208,9 @@ ParamDefaults read_params(const Json& params) {
         defaults.options.params[name] = value;
         continue;
       }
-      problem = *near_miss;
+      message = *near_miss;
     }
-    if (defaults.problem.empty()) defaults.problem = name + " " + problem;
+    if (defaults.message.empty()) defaults.message = name + " " + message;
     defaults.errors.push_back({{name}, read == OptionRead::unknown ? "unknown_option" : "invalid_value"});
   }
   return defaults;
@@ -219,14 +219,14 @@ ParamDefaults read_params(const Json& params) {
 void check_provider_params(const Json& params, ParamDefaults& defaults) {
   if (!params.is_object()) {
     defaults.errors.push_back({{std::string("params")}, "invalid_type"});
-    if (defaults.problem.empty()) defaults.problem = "params must be an object";
+    if (defaults.message.empty()) defaults.message = "params must be an object";
     return;
   }
   for (const auto& [name, value] : params.items()) {
-    const std::optional<std::string> problem = refuse_option_in_params(name);
-    if (!problem) continue;
+    const std::optional<std::string> message = refuse_option_in_params(name);
+    if (!message) continue;
     defaults.errors.push_back({{std::string("params"), name}, "unknown_option"});
-    if (defaults.problem.empty()) defaults.problem = name + " " + *problem;
+    if (defaults.message.empty()) defaults.message = name + " " + *message;
   }
 }
 
@@ -236,33 +236,33 @@ const CallOptions& default_options() {
 }
 
 Result<CallOptions> call_options_from_json(const Json& json) {
-  const auto reject = [](std::vector<FieldError> errors, const std::string& problem) {
+  const auto reject = [](std::vector<FieldError> errors, const std::string& message) {
     return std::unexpected(Error(ValidationError{ValidationError::Reason::invalid_option, std::move(errors)},
-                                 "invalid option: " + problem));
+                                 "invalid option: " + message));
   };
   if (json.is_null()) return CallOptions{};
   if (!json.is_object()) return reject({{{}, "invalid_type"}}, "options must be an object");
   CallOptions options;
   WrongTypes wrong;
   std::vector<FieldError> errors;
-  std::string problems;
+  std::string messages;
   for (const auto& [name, value] : json.items()) {
-    std::string problem;
-    const OptionRead read = read_option(name, value, options, wrong, problem);
+    std::string message;
+    const OptionRead read = read_option(name, value, options, wrong, message);
     if (read == OptionRead::taken) continue;
-    if (read == OptionRead::unknown) problem = refuse_near_option(name).value_or("is not an option");
+    if (read == OptionRead::unknown) message = refuse_near_option(name).value_or("is not an option");
     errors.push_back({{name}, read == OptionRead::unknown ? "unknown_option" : "invalid_value"});
-    problems += (problems.empty() ? "" : "; ") + name + " " + problem;
+    messages += (messages.empty() ? "" : "; ") + name + " " + message;
   }
-  const auto reject_wrong = [&](bool bad, const char* name, const char* problem) {
+  const auto reject_wrong = [&](bool bad, const char* name, const char* message) {
     if (!bad) return;
     errors.push_back({{std::string(name)}, "invalid_value"});
-    problems += (problems.empty() ? "" : "; ") + std::string(name) + " " + problem;
+    messages += (messages.empty() ? "" : "; ") + std::string(name) + " " + message;
   };
   reject_wrong(wrong.bad_temperature, "temperature", "must be a number");
   reject_wrong(wrong.bad_max_tokens, "max_tokens", "must be an integer");
   reject_wrong(wrong.bad_prompt_cache, "prompt_cache", "must be true or {key, retention}");
-  if (!errors.empty()) return reject(std::move(errors), problems);
+  if (!errors.empty()) return reject(std::move(errors), messages);
   return options;
 }
 

@@ -1,4 +1,4 @@
-// Options by name: one table for call options in JSON and for an engine's params.
+// Reads options by name, for call options in JSON and for an engine's params.
 #pragma once
 
 #include <string_view>
@@ -10,26 +10,26 @@
 namespace allm {
 
 enum class OptionRead : std::uint8_t {
-  taken,    // known, and stored
-  unknown,  // not an option of ours
-  invalid,  // known, but the value does not fit; `problem` says why
+  taken,    // an option with a valid value; it was stored
+  unknown,  // not an option of allm
+  invalid,  // an option with an invalid value; `message` says why
 };
 
-// Stores the option `name` in `options`. A null value is the same as none. Values that belong to a
-// request and have the wrong type are noted in `wrong`, for request validation to report.
+// Stores the option `name` in `options`. A null value counts as absent. A value that belongs to a request and has the
+// wrong type is recorded in `wrong`; the validation of the request reports it.
 OptionRead read_option(std::string_view name, const Json& value, CallOptions& options, WrongTypes& wrong,
-                       std::string& problem);
+                       std::string& message);
 
-// An engine's params, taken apart once.
+// An engine's params, split into options and provider settings.
 struct ParamDefaults {
-  CallOptions options;  // its params are what goes to the provider
+  CallOptions options;  // options.params are the provider settings
   WrongTypes wrong_types;
-  std::vector<FieldError> errors;  // params that are not options, or have values they cannot have
-  std::string problem;             // the first of them in words
+  std::vector<FieldError> errors;  // params with a misspelt name or an invalid value
+  std::string message;             // describes the first error
 };
 ParamDefaults read_params(const Json& params);
 
-// Adds the errors of settings that are for the provider alone.
+// Adds the errors of settings that go to the provider only.
 void check_provider_params(const Json& params, ParamDefaults& defaults);
 
 }  // namespace allm

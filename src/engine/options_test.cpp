@@ -1,4 +1,4 @@
-// Options: call over request over the engine's params over the default.
+// The precedence of options: call, request, the engine's params, default.
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -67,7 +67,7 @@ TEST(LoopOptions, ComeFromTheEnginesParams) {
   EXPECT_EQ(*run.model_name(), "pm");
 }
 
-TEST(LoopOptions, OfTheCallBeatTheParams) {
+TEST(LoopOptions, OfTheCallTakePrecedenceOverTheParams) {
   const allm::Run run = resolved(kParams, {.model = "cm",
                                            .mode = Mode::automatic,
                                            .max_turns = 5,
@@ -94,7 +94,7 @@ TEST(LoopOptions, OfTheCallBeatTheParams) {
   EXPECT_EQ(*run.model_name(), "cm");
 }
 
-TEST(LoopOptions, NullInTheParamsIsNone) {
+TEST(LoopOptions, NullInTheParamsCountsAsAbsent) {
   const allm::Run run = resolved({{"max_turns", nullptr}, {"mode", nullptr}, {"temperature", nullptr}}, {});
   EXPECT_EQ(run.max_turns, 8);
   EXPECT_EQ(run.mode, Mode::automatic);
@@ -126,7 +126,7 @@ TEST(LoopOptions, ThatAreWrongAreAllNamed) {
                                       "on_tool_error:invalid_value", "context:invalid_value"}));
 }
 
-TEST(LoopOptions, LimitsAreCheckedAndOfTheCallBeforeTheEngines) {
+TEST(LoopOptions, LimitsAreCheckedAndTheCallsTakePrecedence) {
   for (const double cost : {0.0, -1.0, std::numeric_limits<double>::infinity(), std::nan("")}) {
     const auto run = resolve_run(
         Engine(), {.max_total_tokens = 0, .max_cost = cost, .max_tool_calls = -1, .max_repeated_failures = 0});
@@ -161,7 +161,7 @@ TEST(LoopOptions, OfTheWrongTypeInTheParamsFailEveryCall) {
   }
 }
 
-// The one call that the adapter got.
+// The only call that the adapter received.
 AdapterCall called(EngineOptions engine_options, Request request, const CallOptions& options) {
   const auto adapter = fake({{fake_text("hi"), fake_finish(FinishReason::stop)}}, {.record = true});
   engine_options.adapter = adapter;
@@ -221,7 +221,7 @@ TEST(RequestOptions, ResolveCallOverRequestOverParams) {
   EXPECT_EQ(called({.model = "em"}, empty, none).model->id, "em");
 }
 
-TEST(RequestOptions, OfTheProviderGoWhereTheyBelong) {
+TEST(RequestOptions, OfTheProviderReachTheAdapter) {
   const Request request = {.options = {{"top_p", 0.2}, {"seed", 1}}};
   const AdapterCall call = called(
       {.params = {{"top_p", 0.1}, {"top_k", 5}, {"reasoning_effort", "high"}, {"api_key", "secret"}, {"max_turns", 3}}},
@@ -239,14 +239,14 @@ TEST(RequestOptions, OfTheProviderGoWhereTheyBelong) {
   EXPECT_EQ(call.runtime, Runtime::process());
 }
 
-TEST(RequestOptions, PromptCacheTakesTheSessionsIdForItsKey) {
+TEST(RequestOptions, PromptCacheUsesTheSessionIdAsItsKey) {
   EXPECT_EQ(called({}, {}, {.prompt_cache = PromptCache{}, .session_id = "s"}).request.prompt_cache->key, "s");
   EXPECT_EQ(called({}, {}, {.prompt_cache = PromptCache{.key = "k"}, .session_id = "s"}).request.prompt_cache->key,
             "k");
   EXPECT_FALSE(called({}, {}, {.session_id = "s"}).request.prompt_cache.has_value());
 }
 
-TEST(RequestOptions, OfTheWrongTypeInTheParamsAreTheRequestsErrors) {
+TEST(RequestOptions, OfTheWrongTypeInTheParamsAreReportedForTheRequest) {
   const Engine engine(
       {.adapter = fake({{fake_text("hi")}}),
        .params = {
@@ -259,7 +259,7 @@ TEST(RequestOptions, OfTheWrongTypeInTheParamsAreTheRequestsErrors) {
                                       "response_format:invalid_shape", "prompt_cache:invalid_shape"}));
 }
 
-TEST(RequestOptions, ToolsWithABrokenSchemaAreNamedBeforeTheModelIsAsked) {
+TEST(RequestOptions, ToolsWithABrokenSchemaAreNamedBeforeTheModelCall) {
   const auto adapter = fake({{fake_text("hi")}});
   const Engine engine({.adapter = adapter, .tools = {{.name = "fine"}, {.name = "broken", .schema = {{"type", 7}}}}});
   const auto result = chat(engine, {user("hi")});

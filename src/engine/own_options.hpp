@@ -1,4 +1,4 @@
-// Options of a call that are for allm itself: no provider is to see them.
+// Options of a call that allm itself uses. They are never sent to a provider.
 #pragma once
 
 #include <algorithm>

@@ -21,7 +21,7 @@ void repair_text(std::optional<std::string>& text) {
   if (text) repair_text(*text);
 }
 
-// Far below what the codec writes, because the value will stand inside of messages, threads and sessions.
+// Half of the depth that JSON is written with, because the value will be nested in messages, threads and sessions.
 constexpr std::size_t kMaxDepth = codec::kMaxNesting / 2;
 
 bool is_writable(const Json& value, std::size_t depth = 0) {
@@ -45,7 +45,7 @@ bool is_writable(const Json& value, std::size_t depth = 0) {
   }
 }
 
-// What JSON has no form for becomes null.
+// Values that JSON cannot express become null.
 Json repaired(const Json& value, std::size_t depth = 0) {
   if (depth > kMaxDepth) return nullptr;
   if (value.is_string()) return repair_utf8(value.get_ref<const std::string&>());
@@ -75,7 +75,7 @@ void repair_call(ToolCall& call) {
   repair_json(call.unknown_fields);
 }
 
-// Media that cannot be written are dropped: no part of them is text that could be repaired for a reader.
+// Media that cannot be written are dropped: they have no text that could be repaired.
 void repair_media(Part& part) {
   const bool writable = std::visit(
       Overloaded{[](const UnknownPart&) { return true; }, [](const auto& media) { return to_json(media).has_value(); }},
@@ -199,7 +199,7 @@ void RepairedSource::drop_tails(EventTag tag, const std::optional<std::string>& 
 
 void RepairedSource::end_tails(const Event& event) {
   const EventTag tag = event.tag();
-  // A whole text replaces its deltas.
+  // The complete text replaces its deltas.
   if (const auto* text = event.get_if<TextCompleted>()) drop_tails(EventTag::text_delta, text->id);
   if (const auto* called = event.get_if<ToolCallCompleted>()) drop_tails(EventTag::tool_call_delta, called->call.id);
   if (tag == EventTag::reasoning_completed) drop_tails(EventTag::reasoning_delta, std::nullopt);

@@ -52,7 +52,7 @@ TEST(RepairedSource, ACharacterThatIsSplitOverDeltasStaysWhole) {
             (std::vector<Event>{TextDelta{.delta = "a"}, TextDelta{.delta = ""}, TextDelta{.delta = "\u20AC b"}}));
 }
 
-TEST(RepairedSource, TextsAndCallsHaveTheirOwnTails) {
+TEST(RepairedSource, EachTextAndCallHasItsOwnIncompleteCharacter) {
   EXPECT_EQ(
       repaired({TextDelta{.delta = "\xC3"}, ToolCallDelta{"c0", "\xE2\x82"}, ToolCallDelta{"c1", "x"},
                 ReasoningDelta{"\xC3"}, ReasoningDelta{"\xBC"}, TextDelta{.delta = "\xA4"},
@@ -61,7 +61,7 @@ TEST(RepairedSource, TextsAndCallsHaveTheirOwnTails) {
                           ReasoningDelta{"ü"}, TextDelta{.delta = "ä"}, ToolCallDelta{"c0", "\u20AC"}}));
 }
 
-TEST(RepairedSource, WhatIsLeftAtTheEndOfAMessageIsReplaced) {
+TEST(RepairedSource, AnIncompleteCharacterAtTheEndOfAMessageIsReplaced) {
   EXPECT_EQ(repaired({TextDelta{.delta = "a\xC3"}, MessageCompleted{.message = assistant("a\xC3")}}),
             (std::vector<Event>{TextDelta{.delta = "a"}, TextDelta{.delta = kReplaced},
                                 MessageCompleted{.message = assistant("a" + kReplaced)}}));
@@ -95,8 +95,8 @@ TEST(RepairedSource, EverythingThatIsSavedIsRepaired) {
   EXPECT_TRUE(to_json(events[4].get_if<ErrorEvent>()->error).has_value());
 }
 
-// However a text of random bytes is split, its deltas make the text that is repaired as a whole.
-TEST(RepairedSource, TheSplitMakesNoDifference) {
+// The deltas of a text of random bytes give the text that is repaired as a whole, wherever the text is split.
+TEST(RepairedSource, TheResultDoesNotDependOnTheSplit) {
   std::minstd_rand random(13);
   const std::vector<std::string> pieces = {"a",    "ä",        "\u20AC", "\U0001F600", "\xff",
                                            "\xC3", "\xE2\x82", "\x80",   "\xF0"};
@@ -130,7 +130,7 @@ class BrokenModel : public Adapter {
   }
 };
 
-TEST(RepairedSource, ASessionWithABrokenModelCanBeSaved) {
+TEST(RepairedSource, ASessionWithInvalidTextOfTheModelCanBeSaved) {
   const Engine engine({.adapter = std::make_shared<BrokenModel>()});
   const Result<ChatResult> result = chat(engine, {user("hi")});
   ASSERT_TRUE(result.has_value()) << result.error().message();

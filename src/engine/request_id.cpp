@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kIdBytes = 16;
 
-// Rises in a child process, so that it does not repeat the ids of its parent.
+// Incremented in a forked child, so that it does not repeat the ids of its parent.
 std::atomic<std::uint32_t>& fork_generation() {
   static std::atomic<std::uint32_t> generation{0};
   static const int registered = pthread_atfork(nullptr, nullptr, [] { fork_generation().fetch_add(1); });
@@ -26,7 +26,7 @@ std::atomic<std::uint32_t>& fork_generation() {
   return generation;
 }
 
-// Random bytes of the system, fetched for several ids at a time: the call costs more than an id.
+// Random bytes of the system, fetched for several ids at a time, because the system call is expensive.
 class RandomBytes {
  public:
   // The next `count` bytes, at most kIdBytes.

@@ -1,4 +1,4 @@
-// Ids that correlate everything one run does.
+// Random ids of runs, traces and spans.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace allm {
 
-// 16 random bytes from the system, as 22 characters of URL-safe base64. Safe from any thread.
+// 16 random bytes from the system, as 22 characters of URL-safe base64. Safe to call from any thread.
 std::string make_request_id();
 
-// Ids of spans and traces, from the same random bytes; never all zeros. Safe from any thread, without a lock.
+// Ids of spans and traces, from the same random source; never all zeros. Safe to call from any thread; takes no lock.
 TraceId make_trace_id();
 SpanId make_span_id();
 

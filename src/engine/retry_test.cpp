@@ -1,4 +1,4 @@
-// When a failed model call is tried again.
+// When a failed model call is retried.
 #include <limits>
 #include <memory>
 #include <optional>
@@ -42,7 +42,7 @@ struct Rig {
   Engine engine;
 };
 
-TEST(Retry, TriesAgainWhatMayPass) {
+TEST(Retry, HappensForTransientErrors) {
   for (const Reason reason : {Reason::rate_limited, Reason::provider_unavailable, Reason::timeout}) {
     const Rig rig({refused(reason), refused(reason), kAnswer}, quick());
     const auto result = chat(rig.engine, {user("hi")});
@@ -55,7 +55,7 @@ TEST(Retry, TriesAgainWhatMayPass) {
   }
 }
 
-TEST(Retry, DoesNotTryAgainWhatIsHopeless) {
+TEST(Retry, DoesNotHappenForPermanentErrors) {
   for (const Reason reason : {Reason::authentication_failed, Reason::invalid_request, Reason::context_length_exceeded,
                               Reason::content_filter, Reason::network_error, Reason::malformed_response,
                               Reason::unsupported_feature, Reason::no_scripted_response, Reason::unknown}) {
@@ -67,7 +67,7 @@ TEST(Retry, DoesNotTryAgainWhatIsHopeless) {
   }
 }
 
-TEST(Retry, GivesUpAfterTheLastAttempt) {
+TEST(Retry, EndsAfterTheLastAttempt) {
   const Rig rig({refused(Reason::timeout), refused(Reason::rate_limited), kAnswer}, quick(2));
   const auto result = chat(rig.engine, {user("hi")});
   ASSERT_FALSE(result.has_value());
@@ -75,7 +75,7 @@ TEST(Retry, GivesUpAfterTheLastAttempt) {
   EXPECT_EQ(rig.adapter->calls(), 2U);
 }
 
-TEST(Retry, CanBeOff) {
+TEST(Retry, CanBeSwitchedOff) {
   for (RetryPolicy policy : {RetryPolicy::off(), quick(0), quick(1)}) {
     const Rig rig({refused(Reason::rate_limited), kAnswer}, std::move(policy));
     EXPECT_FALSE(generate(rig.engine, {.messages = {user("hi")}}).has_value());
@@ -83,7 +83,7 @@ TEST(Retry, CanBeOff) {
   }
 }
 
-TEST(Retry, FollowsThePolicysOwnReasons) {
+TEST(Retry, FollowsTheReasonsOfThePolicy) {
   RetryPolicy policy = quick();
   policy.retry_on = {Reason::network_error};
   const Rig rig({refused(Reason::network_error), refused(Reason::rate_limited), kAnswer}, policy);
@@ -92,7 +92,7 @@ TEST(Retry, FollowsThePolicysOwnReasons) {
   EXPECT_TRUE(result.error().is<AdapterError>(Reason::rate_limited));
 }
 
-TEST(Retry, EndsWithTheFirstEventThatWasDelivered) {
+TEST(Retry, DoesNotHappenAfterAnEventWasDelivered) {
   const Rig rig({{fake_text("par"), fake_error(Reason::rate_limited)}, kAnswer}, quick());
   const auto response = generate(rig.engine, {.messages = {user("hi")}});
   ASSERT_TRUE(response.has_value());
@@ -103,7 +103,7 @@ TEST(Retry, EndsWithTheFirstEventThatWasDelivered) {
   EXPECT_EQ(rig.adapter->calls(), 1U);
 }
 
-TEST(Retry, GoesForEachCallOfARunAnew) {
+TEST(Retry, CountsAttemptsPerModelCall) {
   const FakeCallScript calls = {fake_tool_call("c0", "t"), fake_finish(FinishReason::tool_calls)};
   Rig rig({refused(Reason::timeout), calls, refused(Reason::timeout), refused(Reason::timeout), kAnswer}, quick());
   const auto result =
@@ -113,7 +113,7 @@ TEST(Retry, GoesForEachCallOfARunAnew) {
   EXPECT_EQ(result->steps.size(), 2U);
 }
 
-// An adapter whose calls fail as its streams' first event, and succeed in the end.
+// An adapter whose first calls fail with their first event; later calls succeed.
 class FailingFirst : public Adapter {
  public:
   FailingFirst(Error error, int failures) : error_(std::move(error)), failures_(failures), fake_(fake({kAnswer})) {}
@@ -139,7 +139,7 @@ class FailingFirst : public Adapter {
   std::shared_ptr<FakeAdapter> fake_;
 };
 
-TEST(Retry, AnErrorBeforeTheMessageIsTheCallsFailure) {
+TEST(Retry, AnErrorBeforeTheMessageFailsTheCall) {
   const auto adapter = std::make_shared<FailingFirst>(Error(AdapterError{.reason = Reason::timeout}), 2);
   const auto result = chat(Engine({.adapter = adapter, .retry = quick()}), {user("hi")});
   ASSERT_TRUE(result.has_value());
@@ -152,13 +152,13 @@ TEST(Retry, AnErrorBeforeTheMessageIsTheCallsFailure) {
           .has_value());
 }
 
-TEST(Retry, OtherKindsOfErrorsAreNotTriedAgain) {
+TEST(Retry, OtherKindsOfErrorsAreNotRetried) {
   const auto adapter = std::make_shared<FailingFirst>(Error(StreamError{.reason = StreamError::Reason::timeout}), 1);
   EXPECT_FALSE(chat(Engine({.adapter = adapter, .retry = quick()}), {user("hi")}).has_value());
   EXPECT_EQ(adapter->opened(), 1);
 }
 
-// The wait that is announced after the first failure; nobody waits for it here.
+// The delay that telemetry reports for the last retry. The test does not wait for it.
 std::int64_t announced_delay(RetryPolicy policy, std::optional<std::int64_t> retry_after_ms, int failures = 1) {
   FakeScript script;
   for (int i = 0; i < failures; ++i) {
@@ -187,7 +187,7 @@ TEST(Retry, WaitsAsLongAsTheProviderAsks) {
   EXPECT_EQ(announced_delay(patient, milliseconds::max().count() - 1), milliseconds::max().count() - 1);
 }
 
-TEST(Retry, DoesNotWaitLongerThanItsMostOrThanTheRunMay) {
+TEST(Retry, DoesNotWaitLongerThanMaxRetryAfterOrTheRunsDeadline) {
   const auto asks = [](std::int64_t wait) {
     return std::make_shared<FailingFirst>(Error(AdapterError{.reason = Reason::rate_limited, .retry_after_ms = wait}),
                                           1);
@@ -203,7 +203,7 @@ TEST(Retry, DoesNotWaitLongerThanItsMostOrThanTheRunMay) {
   EXPECT_EQ(hurried->opened(), 1);
 }
 
-TEST(Retry, WaitsTwiceAsLongEachTimeUpToTheMost) {
+TEST(Retry, DoublesTheDelayUpToMaxDelay) {
   const RetryPolicy policy{
       .max_attempts = 9, .base_delay = milliseconds(1), .max_delay = milliseconds(6), .jitter = milliseconds(0)};
   EXPECT_EQ(announced_delay(policy, std::nullopt, 1), 1);

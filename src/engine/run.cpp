@@ -17,20 +17,20 @@ namespace {
 
 constexpr std::string_view kDefaultNudge = "Give your final answer now, in the requested format.";
 
-class OptionProblems {
+class OptionErrors {
  public:
-  void add(const char* option, const char* problem) { add({std::string(option)}, "invalid_value", problem); }
-  // Settings of the call and its request for the provider.
+  void add(const char* option, const char* message) { add({std::string(option)}, "invalid_value", message); }
+  // Checks the provider settings of the call and its request.
   void check_params(const Json& params) {
     if (!params.is_object()) return add("params", "must be an object");
     for (const auto& [name, value] : params.items()) {
-      if (const auto problem = refuse_option_in_params(name)) add({"params", name}, "unknown_option", *problem);
+      if (const auto message = refuse_option_in_params(name)) add({"params", name}, "unknown_option", *message);
     }
   }
   void add_params(const ParamDefaults& params) {
     if (params.errors.empty()) return;
     errors_.insert(errors_.end(), params.errors.begin(), params.errors.end());
-    message_ += (message_.empty() ? "" : "; ") + ("the engine's params: " + params.problem);
+    message_ += (message_.empty() ? "" : "; ") + ("the engine's params: " + params.message);
   }
   bool empty() const { return errors_.empty(); }
   Error error() && {
@@ -39,8 +39,8 @@ class OptionProblems {
   }
 
  private:
-  void add(Path path, const char* reason, const std::string& problem) {
-    message_ += (message_.empty() ? "" : "; ") + to_string(path) + " " + problem;
+  void add(Path path, const char* reason, const std::string& message) {
+    message_ += (message_.empty() ? "" : "; ") + to_string(path) + " " + message;
     errors_.push_back({std::move(path), reason});
   }
 
@@ -84,28 +84,28 @@ std::optional<RunEnd> Run::ended() const {
 
 namespace {
 
-RunLimits resolve_limits(const CallOptions& options, OptionProblems& problems) {
+RunLimits resolve_limits(const CallOptions& options, OptionErrors& errors) {
   const auto count = [&](const char* name, const std::optional<std::int64_t>& limit) {
-    if (limit && *limit < 1) problems.add(name, "must be at least 1");
+    if (limit && *limit < 1) errors.add(name, "must be at least 1");
     return limit;
   };
   RunLimits limits;
   limits.max_total_tokens = count("max_total_tokens", options.max_total_tokens);
   limits.max_cost = options.max_cost;
   if (limits.max_cost && !(std::isfinite(*limits.max_cost) && *limits.max_cost > 0)) {
-    problems.add("max_cost", "must be a finite number above 0");
+    errors.add("max_cost", "must be a finite number above 0");
   }
   limits.max_tool_calls = count("max_tool_calls", options.max_tool_calls);
   limits.max_repeated_failures = count("max_repeated_failures", options.max_repeated_failures);
   return limits;
 }
 
-TraceParent resolve_trace(const CallOptions& options, bool has_telemetry, OptionProblems& problems) {
+TraceParent resolve_trace(const CallOptions& options, bool has_telemetry, OptionErrors& errors) {
   TraceParent trace;
   if (options.traceparent) {
     const Result<TraceParent> given = parse_traceparent(*options.traceparent);
     if (!given) {
-      problems.add("traceparent", "is not a valid W3C traceparent");
+      errors.add("traceparent", "is not a valid W3C traceparent");
     } else {
       trace = *given;
     }
@@ -121,35 +121,35 @@ Result<std::shared_ptr<Run>> resolve_run(const Engine& engine, CallOptions optio
   const EngineAccess::Impl& impl = EngineAccess::impl(engine);
   if (RuntimeAccess::impl(*impl.runtime).is_of_parent_process()) return std::unexpected(forked_error());
   auto run = std::make_shared<Run>();
-  OptionProblems problems;
-  problems.check_params(options.params);
-  problems.add_params(*impl.params);
+  OptionErrors errors;
+  errors.check_params(options.params);
+  errors.add_params(*impl.params);
   fill_options(options, impl.params->options);
 
   run->mode = options.mode.value_or(Mode::automatic);
   run->max_turns = options.max_turns.value_or(8);
-  if (run->max_turns < 1) problems.add("max_turns", "must be at least 1");
+  if (run->max_turns < 1) errors.add("max_turns", "must be at least 1");
   run->tool_timeout = options.tool_timeout.value_or(run->tool_timeout);
-  if (run->tool_timeout.count() < 1) problems.add("tool_timeout", "must be at least 1 ms");
+  if (run->tool_timeout.count() < 1) errors.add("tool_timeout", "must be at least 1 ms");
   run->run_timeout = options.run_timeout;
   if (run->run_timeout) {
-    if (run->run_timeout->count() < 1) problems.add("run_timeout", "must be at least 1 ms");
+    if (run->run_timeout->count() < 1) errors.add("run_timeout", "must be at least 1 ms");
     run->deadline = deadline_after(*run->run_timeout);
   }
-  run->limits = resolve_limits(options, problems);
+  run->limits = resolve_limits(options, errors);
   run->max_concurrency = options.max_concurrency;
-  if (run->max_concurrency && *run->max_concurrency < 1) problems.add("max_concurrency", "must be at least 1");
+  if (run->max_concurrency && *run->max_concurrency < 1) errors.add("max_concurrency", "must be at least 1");
   run->on_tool_error = options.on_tool_error.value_or(ToolErrorAction::tell_model);
   if (const auto* function = std::get_if<ToolErrorFunction>(&run->on_tool_error); function != nullptr && !*function) {
-    problems.add("on_tool_error", "is an empty function");
+    errors.add("on_tool_error", "is an empty function");
   }
   run->on_unknown_tool = options.on_unknown_tool.value_or(OnUnknownTool::error);
   run->structured_finalize = options.structured_finalize.value_or(false);
   if (run->structured_finalize) run->nudge = options.structured_finalize_nudge.value_or(std::string(kDefaultNudge));
-  if (options.context && !options.context->is_object()) problems.add("context", "must be an object");
+  if (options.context && !options.context->is_object()) errors.add("context", "must be an object");
   run->telemetry = impl.options.telemetry.get();
-  run->trace = resolve_trace(options, run->telemetry != nullptr, problems);
-  if (!problems.empty()) return std::unexpected(std::move(problems).error());
+  run->trace = resolve_trace(options, run->telemetry != nullptr, errors);
+  if (!errors.empty()) return std::unexpected(std::move(errors).error());
 
   run->engine = engine;
   if (!tools) tools = impl.tools;
@@ -165,7 +165,7 @@ Result<std::shared_ptr<Run>> resolve_run(const Engine& engine, CallOptions optio
   if (is_nonempty_object(options.context)) {
     run->context = std::make_shared<const Json>(*options.context);
   } else if (impl.options.context.is_object() && !impl.options.context.empty()) {
-    // Shares the engine's own value, and keeps the engine alive with it.
+    // Points to the engine's own value and keeps the engine alive.
     run->context = std::shared_ptr<const Json>(EngineAccess::pointer(run->engine), &impl.options.context);
   } else {
     run->context = no_context();

@@ -1,5 +1,5 @@
-// One run's settings, resolved once: the call's over the request's over the engine's over defaults. Everything that
-// works on the run shares one of these.
+// One run's settings, resolved once: the call's over the request's over the engine's over defaults. All parts of the
+// run share one object.
 #pragma once
 
 #include <chrono>
@@ -18,10 +18,11 @@
 
 namespace allm {
 
-// Immutable once it is shared, but for what `ledger` and `cancel` point to; then safe to read from any thread.
+// Immutable once it is shared, except for the objects that `ledger`, `cancel` and `side_usage` point to. Safe to read
+// from any thread then.
 struct Run {
   Engine engine;
-  // The call's, with what it leaves out taken from the engine. Their tools are merged into `tools`.
+  // The call's options; those that it leaves out are the engine's. Their tools are merged into `tools`.
   CallOptions options;
   // The caller's request, whose settings are in `options`: its metadata goes into every model call.
   Request request;
@@ -40,49 +41,49 @@ struct Run {
   bool structured_finalize = false;
   bool ask_for_format = true;  // false in the first pass of a finalize run
   std::string nudge;
-  // Null for the built-in ones.
+  // Null means the built-in one.
   std::shared_ptr<ToolExecutor> executor;
   std::shared_ptr<ToolResultEncoder> encoder;
   Telemetry* telemetry = nullptr;
-  // The trace, and the parent of the run's outermost spans. Without telemetry it is what the caller gave.
+  // The trace, and the parent of the run's outermost spans. Without telemetry: the caller's `traceparent`.
   TraceParent trace;
   ApprovalGate approve;  // empty for none
   RunLimits limits;
-  std::shared_ptr<RunLedger> ledger;      // null without a limit that it counts
-  std::shared_ptr<CancelSignal> cancel;   // null if nobody can cancel the run
+  std::shared_ptr<RunLedger> ledger;      // null if no limit needs it
+  std::shared_ptr<CancelSignal> cancel;   // null if the run cannot be cancelled
   std::shared_ptr<SideUsage> side_usage;  // null where only the run's own steps call a model
   bool can_end_early = false;             // whether a deadline or a cancellation can end a model call
-  std::shared_ptr<const Run> parent;      // the run whose tool this run is; null for most. Keeps `telemetry` alive
-  int depth = 0;                          // how many parents there are
-  // Whether anybody sees the events of which a message of the model consists. If not, they end where they are
-  // collected.
+  std::shared_ptr<const Run> parent;      // the run that called this one as a tool, or null. Keeps `telemetry` alive
+  int depth = 0;                          // number of ancestors
+  // False if no consumer sees the events of a model's message: they need not be passed on from the step that collects
+  // them.
   bool shows_messages = true;
 
-  // What is left of the run's time; as good as endless without a limit.
+  // Time until the run's deadline; practically unlimited without one.
   std::chrono::milliseconds time_left() const;
   bool is_overtime() const { return run_timeout && time_left() <= std::chrono::milliseconds(0); }
-  // How far the run has been cancelled.
+  // How strictly the run has been cancelled.
   CancelSignal::Level cancel_level() const { return cancel ? cancel->level() : CancelSignal::Level::none; }
-  // Why no further step may follow the last one, if there is a reason: a cancellation, or a limit that is reached.
-  // For the consumer's thread.
+  // Why no further step may follow: a cancellation, or a limit that is reached; nullopt if a step may follow. Only for
+  // the consumer's thread.
   std::optional<RunEnd> ended() const;
   ended::Limit overtime() const;
   // The name of the model for telemetry, if it is known before a request is made.
   const std::string* model_name() const;
 };
 
-// `tools` stand in for the engine's, if given. Fails with ValidationError `invalid_option`; every
-// option that is wrong is named.
+// `tools`, if given, replace the engine's. Fails with ValidationError `invalid_option`, which names every invalid
+// option.
 Result<std::shared_ptr<Run>> resolve_run(const Engine& engine, CallOptions options,
                                          std::shared_ptr<const ToolSet> tools = nullptr);
 
-// Makes `run` a part of `parent`: what it spends counts in the limits and the usage of both, and the parent's telemetry
-// sees it if it has no sink of its own.
+// Makes `run` a part of `parent`: its usage counts against the limits of both runs, and the parent's telemetry sink
+// gets its events unless it has its own sink.
 void nest(Run& run, std::shared_ptr<const Run> parent);
 
-// The second pass of a finalize run: no tools, one turn, the answer's format restored.
+// The second pass of a finalize run: no tools, one step, and the response format set again.
 std::shared_ptr<const Run> finalize_pass(const Run& run);
-// Its first pass: the same run without the format.
+// The first pass of a finalize run: the same run without the response format.
 std::shared_ptr<const Run> tool_pass(const Run& run);
 
 }  // namespace allm

@@ -15,7 +15,7 @@ std::size_t combined(std::size_t a, std::size_t b) { return a ^ (b + 0x9e3779b97
 
 std::size_t hash_of(std::string_view text) { return std::hash<std::string_view>()(text); }
 
-// Equal for equal values, whatever the order of their members. What the model wrote counts where it is no value.
+// Equal for equal arguments, whatever the order of their members. Without valid arguments, the model's text is hashed.
 std::size_t hash_of(const ToolCall& call) {
   const bool only_text = call.arguments.empty() && call.raw_arguments;
   const std::size_t arguments =

@@ -1,4 +1,4 @@
-// What a run has spent of its budgets.
+// Counts what a run has used of its limits.
 #pragma once
 
 #include <cstddef>
@@ -24,22 +24,22 @@ struct RunLimits {
   bool any() const { return max_total_tokens || max_cost || max_tool_calls || max_repeated_failures; }
 };
 
-// Shared by the passes of a run, which come one after the other, and by nested runs as their parent: only the
-// consumer's thread uses it.
+// Shared by the passes of a run, which run one after the other, and by nested runs, whose ledgers point to their
+// parent's. Only the consumer's thread uses it.
 class RunLedger {
  public:
-  // Usage and tool calls count in `parent`, too, and its limits end this run.
+  // Usage and tool calls count in `parent`, too, and reaching a limit of `parent` ends this run.
   explicit RunLedger(const RunLimits& limits, std::shared_ptr<RunLedger> parent = nullptr)
       : limits_(limits), parent_(std::move(parent)) {}
 
   void add_usage(const Usage& usage);
-  // Whether one more tool may be run; it counts as run then.
+  // Counts one more tool call and returns true, or returns false if the limit is reached.
   bool take_tool_call();
-  // After it was refused: the limit that is reached.
+  // The limit that is reached, after take_tool_call() returned false.
   std::int64_t tool_call_limit() const;
-  // What the model was told of a call with these arguments: a failure's text, or nothing for a success.
+  // Records the result of a call that was sent to the model: the text of a failure, or nullopt for a success.
   void note_outcome(const ToolCall& call, const std::optional<std::string>& failure);
-  // The first limit that is reached, in the order in which they are listed above.
+  // The first limit that is reached, in the order of RunLimits.
   std::optional<ended::Limit> exceeded() const;
 
  private:
@@ -47,8 +47,8 @@ class RunLedger {
     std::size_t failure = 0;  // hash of its text
     std::int64_t times = 0;
   };
-  // Calls that failed last time, by the hash of name and arguments. A run that has more of them than this does not go
-  // in circles, or not in ones that a count could find; they are forgotten then.
+  // Calls whose last result was a failure, by the hash of name and arguments. A run with more of them than this is not
+  // repeating itself, so they are forgotten.
   static constexpr std::size_t kMaxFailing = 1'024;
 
   RunLimits limits_;

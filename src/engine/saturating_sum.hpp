@@ -1,4 +1,4 @@
-// Sums of amounts that a provider or a user may have chosen at will. Pure, safe to call from any thread.
+// Sums of numbers that come from a provider or a user. Pure; safe to call from any thread.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace allm {
 
-// a + b, or the greatest number if that is too large. Neither may be negative.
+// a + b, or the largest number if the sum overflows. Neither may be negative.
 constexpr std::int64_t saturating_sum(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;

@@ -1,5 +1,5 @@
-// Compiled schemas of tools, found again by their documents, so that tools which a program gives anew with every call
-// are compiled once.
+// Cache of compiled tool schemas, by schema document: a program that passes the same tools with every call compiles
+// them once.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace allm {
 // Compiled at the first use. Safe to call from any thread.
 class LazySchema {
  public:
-  // `document` is the same in every call.
+  // `document` must be the same in every call.
   const Result<Schema>& compiled(const Json& document);
 
  private:
@@ -27,11 +27,11 @@ class LazySchema {
 // Shared by the tool sets that are made for the runs of one engine. Safe to call from any thread.
 class SchemaCache {
  public:
-  // The schema of this document, compiled or not. Shared: tool sets may outlive the cache's entry.
+  // The schema of this document; compiled at its first use. Shared: tool sets may outlive the cache's entry.
   std::shared_ptr<LazySchema> find(const Json& document);
 
  private:
-  // A program that writes new schemas for each call must not fill the memory; beyond this the cache begins anew.
+  // A full cache is cleared, so that a program that writes new schemas for each call does not fill the memory.
   static constexpr std::size_t kMaxSchemas = 256;
   struct Entry {
     Json document;

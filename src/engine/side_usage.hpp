@@ -8,17 +8,18 @@
 
 namespace allm {
 
-// Shared by the passes of a run, and by a nested run as its parent: only the consumer's thread uses it.
+// Shared by the passes of a run, and with nested runs, whose SideUsage points to their parent's. Only the consumer's
+// thread uses it.
 class SideUsage {
  public:
-  // What is added here is added to `parent`, too.
+  // Usage that is added here is added to `parent`, too.
   explicit SideUsage(std::shared_ptr<SideUsage> parent = nullptr) : parent_(std::move(parent)) {}
 
   void add(const Usage& usage) {
     usage_ += usage;
     if (parent_) parent_->add(usage);
   }
-  // What was added since the last take.
+  // The usage that was added since the last take().
   Usage take() { return std::exchange(usage_, {}); }
 
  private:

@@ -26,7 +26,7 @@ void report(const Run& run, SpanKind kind, SpanPhase phase, const SpanIds& ids, 
   try {
     run.telemetry->on_event(event);
   } catch (...) {
-    // The run does not depend on who watches it.
+    // A sink that throws must not end the run.
     return;
   }
 }

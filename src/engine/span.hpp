@@ -1,4 +1,4 @@
-// Spans: the begin and end of a piece of work, told to a telemetry sink.
+// Spans: report the start and the end of a piece of work to a telemetry sink.
 #pragma once
 
 #include <chrono>
@@ -15,16 +15,16 @@ struct SpanIds {
   SpanId parent = {};
 };
 
-// Ids of a new span of the run below `parent`; if that is not set, below the run's own parent. Without telemetry they
+// Ids of a new span whose parent is `parent` or, if that is not set, the run's own parent. Without telemetry the ids
 // are not set.
 SpanIds new_span(const Run& run, SpanId parent = {});
 
-// A span of a run. It costs nothing where no sink is set. One that is destroyed before it ended was
-// dropped, and says so. One thread at a time.
+// A span of a run. It costs nothing without a sink. A span that is destroyed before it ended reports itself as
+// cancelled. One thread at a time.
 class Span {
  public:
   Span() = default;
-  // Reports the start. `about` adds what the span is about; its pointers must live until the end.
+  // Reports the start. `about` describes the span; its pointers must be valid until the end.
   Span(std::shared_ptr<const Run> run, SpanKind kind, SpanIds ids, const TelemetryEvent& about = {});
   Span(Span&& other) noexcept = default;
   Span& operator=(Span&& other) noexcept;
@@ -38,14 +38,14 @@ class Span {
  private:
   void end(SpanPhase phase, TelemetryEvent event);
 
-  std::shared_ptr<const Run> run_;  // null when there is nothing to report
+  std::shared_ptr<const Run> run_;  // null if nothing is to be reported
   SpanKind kind_ = SpanKind::chat;
   SpanIds ids_;
   TelemetryEvent about_;
   std::chrono::steady_clock::time_point started_;
 };
 
-// Reports a moment of a span, if there is a sink. What the sink throws is dropped. Safe from any thread.
+// Reports an event of a span, if there is a sink. Exceptions of the sink are dropped. Safe to call from any thread.
 void report(const Run& run, SpanKind kind, SpanPhase phase, const SpanIds& ids, TelemetryEvent event) noexcept;
 
 }  // namespace allm

@@ -65,7 +65,7 @@ std::size_t LogTelemetry::depth_of(const TelemetryEvent& event) {
   if (const auto open = open_.find(event.span_id); open != open_.end()) {
     const std::size_t depth = open->second;
     if (is_end(event.phase)) open_.erase(open);
-    // What is neither begin nor end happens inside the span.
+    // Events that are neither start nor end belong inside the span.
     return is_end(event.phase) ? depth : depth + 1;
   }
   const auto parent = open_.find(event.parent_span_id);

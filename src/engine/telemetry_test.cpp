@@ -100,7 +100,7 @@ TEST(Telemetry, AFailedRunEndsItsSpansWithTheError) {
   }
 }
 
-TEST(Telemetry, AMessageThatBreaksEndsTheCallButNotTheRunWithAnError) {
+TEST(Telemetry, AnInterruptedMessageEndsTheCallButNotTheRunWithAnError) {
   const Rig rig({{fake_text("par"), fake_error(Reason::network_error)}});
   ASSERT_TRUE(chat(rig.engine, {user("hi")}).has_value());
   EXPECT_EQ(rig.names(),
@@ -199,7 +199,7 @@ TEST(Telemetry, StopsCarryTheResults) {
       if (event.span == SpanKind::step) steps += event.step != nullptr ? 1 : 0;
       if (event.span == SpanKind::chat) chats += event.chat != nullptr && event.chat->steps.size() == 2 ? 1 : 0;
       if (event.span == SpanKind::tool) tools += event.outcome != nullptr && event.tool != nullptr ? 1 : 0;
-      // Those of one run come one after the other.
+      // No lock: events of one run come one after the other.
       if (event.span == SpanKind::generate && event.response != nullptr) responses.push_back(*event.response);
     }
     std::atomic<int> steps = 0;
@@ -322,7 +322,7 @@ TEST(Spans, ATraceparentThatIsMalformedIsAnInvalidOption) {
   EXPECT_EQ(options->traceparent, kCaller);
 }
 
-// What a handler is told of its span in a run with these options.
+// The traceparent that a handler gets in a run with these options.
 std::optional<std::string> traceparent_in_a_handler(const std::shared_ptr<Telemetry>& telemetry,
                                                     const CallOptions& options = {}) {
   const auto seen = std::make_shared<std::optional<std::string>>();
@@ -338,7 +338,7 @@ std::optional<std::string> traceparent_in_a_handler(const std::shared_ptr<Teleme
   return *seen;
 }
 
-TEST(Spans, AHandlerFindsItsSpan) {
+TEST(Spans, AHandlerGetsItsSpan) {
   const auto telemetry = std::make_shared<CollectingTelemetry>();
   const auto seen = traceparent_in_a_handler(telemetry);
   ASSERT_TRUE(seen.has_value());
@@ -351,7 +351,7 @@ TEST(Spans, AHandlerFindsItsSpan) {
   }
 }
 
-TEST(Spans, WithoutTelemetryAHandlerIsGivenTheCallersSpan) {
+TEST(Spans, WithoutTelemetryAHandlerGetsTheCallersSpan) {
   EXPECT_EQ(traceparent_in_a_handler(nullptr), std::nullopt);
   EXPECT_EQ(traceparent_in_a_handler(nullptr, {.traceparent = kCaller}), kCaller);
 }
@@ -431,7 +431,7 @@ TEST(Telemetry, ASinkThatThrowsDoesNotHurtTheRun) {
   stream(engine, {user("hi")}).next();  // dropped in the middle
 }
 
-// Is slow to take the end of a tool's span.
+// A sink that is slow at the end of a tool's span.
 class SlowSink : public Telemetry {
  public:
   void on_event(const TelemetryEvent& event) override {
@@ -449,7 +449,7 @@ class SlowSink : public Telemetry {
   std::vector<std::string> names;
 };
 
-TEST(Spans, OfAToolEndsBeforeItsStepEvenIfTheRunIsDroppedMeanwhile) {
+TEST(Spans, OfAToolEndsBeforeItsStepEvenIfTheRunIsDropped) {
   const auto sink = std::make_shared<SlowSink>();
   const Engine engine({.adapter = fake({kCallsTool}), .tools = tools(), .telemetry = sink});
   EventStream events = stream(engine, {user("hi")});
@@ -462,7 +462,7 @@ TEST(Spans, OfAToolEndsBeforeItsStepEvenIfTheRunIsDroppedMeanwhile) {
   EXPECT_EQ(last, (std::vector<std::string>{"allm.tool.stop", "allm.step.exception", "allm.chat.exception"}));
 }
 
-TEST(LogTelemetry, IndentsTheTreeAndPrintsIdsThatJoinLines) {
+TEST(LogTelemetry, IndentsTheTreeAndPrintsTheIdsOfSpans) {
   std::vector<std::string> lines;
   const auto log = std::make_shared<LogTelemetry>([&](const std::string& line) { lines.push_back(line); });
   const Engine engine({.adapter = fake({kCallsTool, kAnswer}), .tools = tools(), .telemetry = log});

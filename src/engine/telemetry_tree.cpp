@@ -13,14 +13,14 @@ namespace {
 
 using Record = CollectingTelemetry::Record;
 
-// A line of the tree: a span, or a moment of its parent.
+// A line of the tree: a span, or an event of its parent that is neither start nor end.
 struct TreeNode {
   const Record* begin = nullptr;
-  const Record* end = nullptr;  // null while the span is open, and for moments
+  const Record* end = nullptr;  // null while the span is open, and for other events
   std::vector<std::size_t> children = {};
 };
 
-// The middle of a name such as "allm.tool.stop", or all after the "allm." for moments.
+// For a span, the middle of a name such as "allm.tool.start"; for other events, everything after "allm.".
 std::string_view short_name(const Record& record) {
   std::string_view name = record.name;
   name.remove_prefix(std::string_view("allm.").size());
@@ -86,7 +86,7 @@ class SpanTree {
 
   std::vector<TreeNode> nodes_;
   std::vector<std::size_t> roots_;
-  std::map<SpanId, std::size_t> spans_;  // where each span's node is
+  std::map<SpanId, std::size_t> spans_;  // index of each span's node
 };
 
 }  // namespace

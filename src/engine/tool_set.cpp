@@ -72,7 +72,7 @@ std::shared_ptr<const ToolSet> ToolSet::with(const std::vector<Tool>& more) cons
       merged->schemas_[at] = std::move(schema);
     }
   }
-  merged->index_.clear();  // its keys are views into the tools of this set
+  merged->index_.clear();  // the copied keys are views into the tools of this set
   merged->make_index();
   return merged;
 }

@@ -1,4 +1,4 @@
-// A set of tools as a run uses it: found by name, with their schemas compiled at the first use.
+// The tools of a run: finds them by name and compiles their schemas at the first use.
 #pragma once
 
 #include <cstddef>
@@ -15,24 +15,24 @@
 
 namespace allm {
 
-// Immutable; safe from any thread. Shared by the runs of an engine, so that a schema is compiled
-// once and not once a call.
+// Immutable; safe to call from any thread. Shared by the runs of an engine, so that each schema is compiled once and
+// not once per call.
 class ToolSet {
  public:
   explicit ToolSet(std::vector<Tool> tools);
-  // Finds the schemas of its tools in a cache, where the same documents were compiled before.
+  // Takes compiled schemas from a cache.
   ToolSet(std::vector<Tool> tools, std::shared_ptr<SchemaCache> cache);
 
   const std::vector<Tool>& tools() const { return tools_; }
-  // Null if there is none of that name. Of two with one name the first is found.
+  // Null if no tool has that name. Of two tools with one name the first is found.
   const Tool* find(std::string_view name) const;
 
   // The schema of one of tools(), or why it does not compile. Null for a schema that accepts every
   // object, which needs no check.
   const Result<Schema>* schema(const Tool& tool) const;
 
-  // This set with `more` added; a tool of the same name is replaced where it stands. Two of `more` with one name both
-  // stay, for the checks of the run to find. Schemas of this set are not compiled again.
+  // This set with `more` added; a tool of the same name is replaced in its position. If two of `more` have one name,
+  // both stay, so that the run's checks report them. Schemas of this set are not compiled again.
   std::shared_ptr<const ToolSet> with(const std::vector<Tool>& more) const;
 
   const std::shared_ptr<SchemaCache>& cache() const { return cache_; }
