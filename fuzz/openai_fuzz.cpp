@@ -69,7 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else {
     require(allm::to_json(whole.back().get_if<allm::ErrorEvent>()->error).has_value());
   }
-  const allm::Error error = codec.failure({.status = 400 + data[1]}, body);
+  const allm::Error error = codec.error({.status = 400 + data[1]}, body);
   require(allm::to_json(error).has_value());
   return 0;
 }

@@ -86,7 +86,7 @@ inline void decode_in_two_ways(const Codec& codec, AdapterCall call, std::string
     call.request.messages = {user("a"), *stored, user("b")};
     require(codec.write(call).has_value());
   }
-  const Error failure = codec.failure({static_cast<int>(400 + choice), {}}, input);
+  const Error failure = codec.error({static_cast<int>(400 + choice), {}}, input);
   require(to_json(failure).has_value());
 }
 

@@ -1,5 +1,5 @@
 // Ids of tool calls. Some servers send two calls of one message under one id; both have to be run and answered, so the
-// second gets an id of its own. Pure; any thread.
+// second gets a new id. Pure; safe to call from any thread.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace allm {
 
-// `wanted`, or `wanted` with the first of -2, -3, … that `is_taken` does not know.
+// `wanted`, or if it is taken, `wanted` with the first of the suffixes -2, -3, … that gives a free id.
 template <class IsTaken>
 std::string unique_call_id(std::string wanted, IsTaken is_taken) {
   if (!is_taken(wanted)) return wanted;

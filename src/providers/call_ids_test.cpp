@@ -1,4 +1,4 @@
-// Two calls that a provider sends under one id are two calls, each with an id of its own.
+// Two calls that a provider sends with one id become two calls with different ids.
 #include "providers/call_ids.hpp"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ Response decoded(const Answer& answer) {
   const std::unique_ptr<BodyDecoder> decoder = answer.codec->decoder(call, head);
   std::vector<Event> events;
   for (std::string chunk : answer.chunks) {
-    std::ranges::replace(chunk, '\n', ' ');  // a line of a stream is one line
+    std::ranges::replace(chunk, '\n', ' ');  // the data of an event is one line
     decoder->feed(answer.whole ? chunk : "data: " + chunk + "\n\n", events);
   }
   decoder->finish(events);
@@ -100,7 +100,7 @@ std::vector<Answer> answers() {
   };
 }
 
-TEST(CallIds, BothCallsOfOneIdAreKept) {
+TEST(CallIds, TwoCallsWithOneIdAreBothKept) {
   for (const Answer& answer : answers()) {
     SCOPED_TRACE(answer.name);
     const Response response = decoded(answer);
@@ -113,8 +113,8 @@ TEST(CallIds, BothCallsOfOneIdAreKept) {
   }
 }
 
-// Each result has to find its call in the request that follows.
-TEST(CallIds, ThePairsOfTheNextRequestMatch) {
+// In the next request, each result must have the id of its call.
+TEST(CallIds, ResultsInTheNextRequestMatchTheirCalls) {
   for (const Answer& answer : answers()) {
     SCOPED_TRACE(answer.name);
     AdapterCall call;

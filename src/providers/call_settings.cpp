@@ -4,7 +4,7 @@
 
 #include "engine/own_options.hpp"
 #include "providers/content.hpp"
-#include "providers/failures.hpp"
+#include "providers/provider_errors.hpp"
 
 namespace allm {
 namespace {

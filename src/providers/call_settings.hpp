@@ -1,4 +1,4 @@
-// What every provider reads from a call in the same way. Pure functions; any thread.
+// Parts of a call that all codecs read in the same way. Pure functions; safe to call from any thread.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@ namespace allm {
 // The model to call. Fails with EngineError `missing_model`.
 Result<std::string> called_model(const AdapterCall& call, std::string_view provider);
 
-// Settings beyond the typed ones, by the names that the caller used: the request's, overlaid by the call's, without
-// those that are meant for allm itself (timeouts, retries, keys).
+// The provider settings by the caller's names: the request's, overwritten by the call's, without allm's own options
+// (timeouts, retries, keys).
 Json provider_settings(const AdapterCall& call);
-// Takes a setting out: its value, or null if there is none.
+// Removes a setting and returns its value; null if there is none.
 Json take_setting(Json& settings, std::string_view name);
-// A setting that is one text or a list of them, as a list.
+// A setting that is a text or a list of texts, as a list.
 Json as_list(Json value);
-// Writes settings over the members of a body. Null takes a member away.
+// Overwrites members of a body with settings. A null removes the member.
 void overlay_settings(Json& body, const Json& settings);
 
 // All system messages, joined by blank lines; "" if there is none.
@@ -29,10 +29,10 @@ std::string system_text(const MessageList& messages);
 // Base URL and path, with one slash between them.
 std::string joined_url(std::string_view base, std::string_view path);
 
-// A feature that a provider does not have. `message` says what to do instead.
+// AdapterError `unsupported_feature`. `message` says what to do instead.
 Error unsupported_feature(std::string_view provider, std::string message);
 
-// Whether the response is a JSON document rather than a stream of events, by its content type.
+// Whether the content type says that the response is a JSON document and not a stream of events.
 bool is_json_response(const HttpResponseHead& head);
 
 }  // namespace allm

@@ -1,5 +1,5 @@
-// A provider: a request written, bytes read. Codecs hold no socket, no key and no clock, so that what they do can be
-// tested byte by byte, fuzzed and replayed.
+// The codec of a provider writes requests and decodes responses. It has no socket, no key and no clock, so that it can
+// be tested byte by byte, fuzzed and replayed.
 #pragma once
 
 #include <cstddef>
@@ -17,62 +17,62 @@
 
 namespace allm {
 
-// What one response may make its decoder keep: the defaults of HttpOptions.
+// Limits of what a decoder keeps of one response. The defaults are those of HttpOptions.
 struct DecoderLimits {
   std::size_t max_body_bytes = 256U << 20U;
   std::size_t max_event_bytes = 64U << 20U;  // of one event of a stream
 };
 
-// Reads one response body. One thread at a time. Gives what Adapter::open promises of a source: MessageStarted, the
-// model's events and MessageCompleted; or an ErrorEvent, which ends it. Either of the two last ones is the terminal
-// event; everything after it is ignored. Whatever the bytes are, memory stays within the limits and nothing throws.
+// Decodes one response body. One thread at a time. Produces the events that Adapter::open promises: MessageStarted, the
+// model's events, and as the terminal event MessageCompleted or an ErrorEvent. Bytes after the terminal event are
+// ignored. For any input, memory stays within the limits and nothing throws.
 class BodyDecoder {
  public:
   virtual ~BodyDecoder() = default;
 
-  // Before the first byte, if the limits are not the default ones.
+  // To be called before the first byte, if the limits are not the default ones.
   virtual void set_limits(const DecoderLimits& limits) = 0;
-  // The next bytes, however they are split; appends the events they give.
+  // Decodes the next bytes, which may be split anywhere; appends their events.
   virtual void feed(std::string_view bytes, std::vector<Event>& events) = 0;
-  // The body is over: appends the terminal event if there was none.
+  // To be called at the end of the body: appends the terminal event if there was none.
   virtual void finish(std::vector<Event>& events) = 0;
-  // Whether the terminal event was given, so that the rest of the body need not be read.
+  // Whether the terminal event was produced. The rest of the body need not be read then.
   virtual bool done() const = 0;
 };
 
-// How an answer is to come.
+// The form in which the provider is asked to answer.
 enum class AnswerForm : std::uint8_t { whole, stream };
 
-// Any thread.
+// Safe to call from any thread.
 class Codec {
  public:
-  // Makes a decoder once the head of the response is known. Outlived by its codec; holds what it needs of its call.
+  // Makes a decoder once the head of the response is known. The codec must outlive it; the call need not.
   using DecoderMaker = std::function<std::unique_ptr<BodyDecoder>(const HttpResponseHead& head)>;
 
   virtual ~Codec() = default;
 
-  // For messages, metadata and keys: "openai".
+  // The provider's name in error messages, metadata and the key store: "openai".
   virtual std::string_view provider() const = 0;
-  // The request of a call, without its key. Fails with ValidationError for content that can never be sent and with
-  // AdapterError `unsupported_feature` for what this provider cannot do.
+  // The request of a call, without its key. Fails with ValidationError for content that no provider accepts, and with
+  // AdapterError `unsupported_feature` for features that this provider does not have.
   virtual Result<HttpRequest> write(const AdapterCall& call, AnswerForm form) const = 0;
-  // In the form that the call's request names.
+  // Writes the request in the form that `call.request.stream` says.
   Result<HttpRequest> write(const AdapterCall& call) const {
     return write(call, call.request.stream ? AnswerForm::stream : AnswerForm::whole);
   }
-  // How a key travels.
+  // The header that carries the key.
   virtual HttpHeader key_header(std::string_view key) const = 0;
-  // For a response of a status below 400; tells streams from whole bodies by the content type.
+  // For a response that is not an error; the content type decides between a stream and a whole body.
   virtual DecoderMaker decoding(const AdapterCall& call) const = 0;
   std::unique_ptr<BodyDecoder> decoder(const AdapterCall& call, const HttpResponseHead& head) const {
     return decoding(call)(head);
   }
-  // The error that a response of a status of 400 and above stands for. `body` may be cut off and may be anything.
-  virtual Error failure(const HttpResponseHead& head, std::string_view body) const = 0;
-  // What to send instead, once, after that failure: the request without something that the server does not understand,
-  // and without its key.
-  virtual std::optional<HttpRequest> simpler(const HttpRequest& /*sent*/, const HttpResponseHead& /*head*/,
-                                             std::string_view /*body*/) const {
+  // The error of a response with status 400 or above. `body` may be truncated and may be anything.
+  virtual Error error(const HttpResponseHead& head, std::string_view body) const = 0;
+  // The fallback request to send, once, after that error: the same request without the field that the server does not
+  // understand, and without its key. nullopt if there is none.
+  virtual std::optional<HttpRequest> fallback_request(const HttpRequest& /*sent*/, const HttpResponseHead& /*head*/,
+                                                      std::string_view /*body*/) const {
     return std::nullopt;
   }
 };

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 4> kFormats = {"image/png", "image/jpeg",
 constexpr std::size_t kMaxImageBytes = 20U << 20U;
 constexpr std::size_t kMaxOtherBytes = 50U << 20U;
 
-// What the field errors of each kind are called.
+// The reasons of the field errors for each kind.
 struct KindWords {
   std::string_view name;
   const char* in_system_message;
@@ -53,7 +53,7 @@ bool is_too_large(const Error& error) {
   return detail != nullptr && !detail->errors.empty() && detail->errors[0].reason == "too_large";
 }
 
-// Takes over where the media are, or their bytes. The reason why they cannot be sent, or null.
+// Copies the URL or the bytes of the media. Returns the reason why they cannot be sent, or null.
 template <class Media>
 const char* take_source(const Media& media, SendableMedia& sendable) {
   const KindWords& words = words_of(sendable.kind);
@@ -138,7 +138,7 @@ std::string_view name_of_role(Role role) {
   return role == Role::user ? "a user message" : "an assistant message";
 }
 
-// Why the provider does not carry the part, as the rest of a sentence; "" if it does.
+// Why the provider does not accept the part, as the rest of a sentence; "" if it does.
 std::string refusal(const ContentRules& rules, Role role, const SendableMedia& media) {
   const ContentRules::Kinds& kinds = role == Role::user ? rules.user : rules.tool;
   const KindWords& words = words_of(media.kind);
@@ -180,7 +180,7 @@ Error not_sendable(std::vector<FieldError> errors) {
   return Error(ValidationError{ValidationError::Reason::invalid_message, std::move(errors)}, std::move(message));
 }
 
-// Goes through the messages and collects what can be sent and what is wrong.
+// Collects the media of all messages, and the errors.
 class MediaReader {
  public:
   explicit MediaReader(const ContentRules& rules) : rules_(rules) {}
@@ -213,8 +213,8 @@ class MediaReader {
  private:
   void read(std::int64_t index, std::int64_t at, Role role, const Part& part) {
     SendableMedia& media = media_.emplace_back();
-    if (const char* problem = make_sendable(part, media)) {
-      errors_.push_back({{std::string("content"), index, at}, problem});
+    if (const char* reason = make_sendable(part, media)) {
+      errors_.push_back({{std::string("content"), index, at}, reason});
       return;
     }
     const std::string why = refusal(rules_, role, media);

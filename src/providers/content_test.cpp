@@ -14,7 +14,7 @@ Message with_image(Image image, Role role = Role::user) {
   return {.role = role, .content = std::vector<Part>{TextPart{"look"}, ImagePart{.image = std::move(image)}}};
 }
 
-FieldError only_problem(const Message& message) {
+FieldError only_error(const Message& message) {
   const auto images = sendable_media({user("first"), message}, kImages);
   if (images) return {{}, "none"};
   const auto* error = images.error().get_if<ValidationError>();
@@ -41,30 +41,29 @@ TEST(Content, ImagesOfAllSourcesCanBeSent) {
   EXPECT_EQ((*images)[2].uri(), "https://x.test/a");
 }
 
-TEST(Content, WhatIsWrongWithAnImageIsSaid) {
+TEST(Content, InvalidImagesAreReported) {
   const Path place = {std::string("content"), std::int64_t{1}, std::int64_t{1}};
-  const FieldError format = only_problem(with_image({.source = ImageBytes{"a"}, .mime_type = "image/tiff"}));
+  const FieldError format = only_error(with_image({.source = ImageBytes{"a"}, .mime_type = "image/tiff"}));
   EXPECT_EQ(format, (FieldError{place, "unsupported_image_format"}));
-  EXPECT_EQ(only_problem(with_image({.source = ImageBytes{"a"}})).reason, "missing_mime_type");
-  EXPECT_EQ(only_problem(with_image({.source = ImageBase64{"?"}, .mime_type = "image/png"})).reason,
+  EXPECT_EQ(only_error(with_image({.source = ImageBytes{"a"}})).reason, "missing_mime_type");
+  EXPECT_EQ(only_error(with_image({.source = ImageBase64{"?"}, .mime_type = "image/png"})).reason,
             "unresolvable_image");
-  EXPECT_EQ(only_problem(with_image(image_from_file("/no/such.png"))).reason, "unresolvable_image");
+  EXPECT_EQ(only_error(with_image(image_from_file("/no/such.png"))).reason, "unresolvable_image");
   const std::string large(20U * 1024 * 1024 + 1, 'x');
-  EXPECT_EQ(only_problem(with_image({.source = ImageBytes{large}, .mime_type = "image/png"})).reason,
-            "image_too_large");
-  EXPECT_EQ(only_problem(with_image({.source = ImageBase64{base64_encode(large)}, .mime_type = "image/png"})).reason,
+  EXPECT_EQ(only_error(with_image({.source = ImageBytes{large}, .mime_type = "image/png"})).reason, "image_too_large");
+  EXPECT_EQ(only_error(with_image({.source = ImageBase64{base64_encode(large)}, .mime_type = "image/png"})).reason,
             "image_too_large");
   const std::string largest(20U * 1024 * 1024, 'x');
-  EXPECT_EQ(only_problem(with_image({.source = ImageBytes{largest}, .mime_type = "image/png"})).reason, "none");
+  EXPECT_EQ(only_error(with_image({.source = ImageBytes{largest}, .mime_type = "image/png"})).reason, "none");
 }
 
-TEST(Content, ASystemMessageHasNoImage) {
-  const FieldError problem = only_problem(with_image({.source = ImageUrl{"https://x.test"}}, Role::system));
-  EXPECT_EQ(problem.reason, "image_in_system_message");
-  EXPECT_EQ(to_string(problem.path), "messages[1].content");
+TEST(Content, AnImageInASystemMessageIsAnError) {
+  const FieldError error = only_error(with_image({.source = ImageUrl{"https://x.test"}}, Role::system));
+  EXPECT_EQ(error.reason, "image_in_system_message");
+  EXPECT_EQ(to_string(error.path), "messages[1].content");
 }
 
-TEST(ProviderJson, TheLastOfRepeatedKeysCounts) {
+TEST(ProviderJson, TheLastOfRepeatedKeysIsUsed) {
   EXPECT_EQ(parse_provider_json(R"({"a":1,"b":2,"a":3})"), Json({{"a", 3}, {"b", 2}}));
   EXPECT_EQ(parse_provider_json(R"({"a":)"), std::nullopt);
   EXPECT_EQ(parse_provider_json(std::string(200, '[') + std::string(200, ']')), std::nullopt);

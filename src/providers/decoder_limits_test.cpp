@@ -1,4 +1,4 @@
-// The limits of a decoder are the ones it was given, for every provider and for both forms of an answer.
+// Decoders keep to the limits that they are given, for every provider and both forms of an answer.
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,7 +29,8 @@ std::vector<Provider> providers() {
           {"gemini", gemini_codec({}), "gemini-2.5-flash"}};
 }
 
-// Whether a body of `size` bytes is refused because of its size. It is not an answer, so there is an error in any case.
+// Whether a body of `size` bytes is refused because of its size. The body is not a valid answer, so there is always
+// some error.
 bool is_too_large(const Provider& provider, const HttpResponseHead& head, std::size_t size,
                   const DecoderLimits& limits) {
   AdapterCall call;
@@ -51,7 +52,7 @@ bool is_too_large(const Provider& provider, const HttpResponseHead& head, std::s
   return message.find(std::to_string(limits.max_body_bytes) + " bytes of max_body_bytes") != std::string::npos;
 }
 
-TEST(DecoderLimits, ABodyMayHaveAsManyBytesAsTheOptionSays) {
+TEST(DecoderLimits, ABodyMayHaveUpToMaxBodyBytes) {
   for (const Provider& provider : providers()) {
     for (const HttpResponseHead* head : {&kStream, &kWhole}) {
       SCOPED_TRACE(std::string(provider.name) + (head == &kStream ? ", stream" : ", whole body"));

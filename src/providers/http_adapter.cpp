@@ -27,7 +27,7 @@ Status read_timeout(const Json& options, const char* name, std::chrono::millisec
 
 Result<HttpTimeouts> HttpAdapter::timeouts_of(const AdapterCall& call) const {
   HttpTimeouts timeouts = options_.timeouts;
-  // What the call says comes last, and wins.
+  // The call's options come last and take precedence.
   for (const Json* options : {&call.request.options, &call.options}) {
     if (!options->is_object() || options->empty()) continue;
     for (const auto& [name, timeout] :
@@ -42,7 +42,7 @@ Result<HttpTimeouts> HttpAdapter::timeouts_of(const AdapterCall& call) const {
 Result<ApiKey> HttpAdapter::key_for(const AdapterCall& call, const std::string& url) const {
   Result<ApiKey> key = find_key(options_.key, call.api_key);
   if (!key || key->empty() || options_.allow_insecure_key || is_private_url(url)) return key;
-  // A server that needs no key is not to be refused for one that happens to be in the environment.
+  // A server that needs no key must not fail because of an unrelated key in the environment.
   if (options_.key.optional && call.api_key.empty() && options_.key.configured.empty()) return ApiKey();
   return std::unexpected(
       Error(EngineError{.reason = EngineError::Reason::invalid_engine, .provider = std::string(provider())},
@@ -53,7 +53,7 @@ Result<ApiKey> HttpAdapter::key_for(const AdapterCall& call, const std::string& 
 Result<std::unique_ptr<EventSource>> HttpAdapter::open(const AdapterCall& call) {
   const Result<HttpTimeouts> timeouts = timeouts_of(call);
   if (!timeouts) return std::unexpected(timeouts.error());
-  // Whole answers are folded from streams.
+  // Always a stream; a whole answer is collected from it.
   Result<HttpRequest> request = options_.codec->write(call, AnswerForm::stream);
   if (!request) return std::unexpected(request.error());
   Result<ApiKey> key = key_for(call, request->url);

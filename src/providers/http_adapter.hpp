@@ -1,4 +1,4 @@
-// The adapter of every provider that is reached over HTTP: a codec, a key and the transport put together.
+// The adapter of every provider that is reached over HTTP. It combines a codec, a key and the HTTP client.
 #pragma once
 
 #include <memory>
@@ -19,11 +19,11 @@ struct HttpAdapterOptions {
   HttpTimeouts timeouts = {};
   HttpLimits limits = {};
   HttpRoute route = {};
-  // Keys travel over TLS or within this machine only, unless this says otherwise.
+  // Allows sending the key without TLS to another machine.
   bool allow_insecure_key = false;
 };
 
-// Immutable; any thread. Made by make_shared only.
+// Immutable; safe to call from any thread. Must be made by make_shared.
 class HttpAdapter : public Adapter, public std::enable_shared_from_this<HttpAdapter> {
  public:
   explicit HttpAdapter(HttpAdapterOptions options) : options_(std::move(options)) {}
@@ -32,9 +32,9 @@ class HttpAdapter : public Adapter, public std::enable_shared_from_this<HttpAdap
   Result<std::unique_ptr<EventSource>> open(const AdapterCall& call) override;
 
  private:
-  // The key to send there, or an empty one.
+  // The key to send to this URL; empty if none is needed.
   Result<ApiKey> key_for(const AdapterCall& call, const std::string& url) const;
-  // The limits of this call.
+  // The timeouts of this call.
   Result<HttpTimeouts> timeouts_of(const AdapterCall& call) const;
 
   const HttpAdapterOptions options_;

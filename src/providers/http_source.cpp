@@ -58,7 +58,7 @@ void HttpSource::begin(HttpResponseHead head) {
 
 void HttpSource::body(std::string bytes) {
   if (decoder_) {
-    // A piece that holds a whole answer would otherwise move its events several times.
+    // Avoids reallocations for a piece that contains a whole answer.
     events_.reserve(std::min(kManyEvents, bytes.size() / kUsualEventBytes));
     decoder_->feed(bytes, events_);
     if (decoder_->done()) {
@@ -72,25 +72,25 @@ void HttpSource::body(std::string bytes) {
 }
 
 void HttpSource::end() {
-  if (!decoder_) return end_failure();
+  if (!decoder_) return end_with_error();
   decoder_->finish(events_);
   transfer_.reset();
 }
 
-void HttpSource::end_failure() {
+void HttpSource::end_with_error() {
   const Send send = std::exchange(send_, nullptr);
   if (std::optional<HttpRequest> request =
-          send ? codec_->simpler(transfer_->sent(), head_, error_body_) : std::nullopt) {
+          send ? codec_->fallback_request(transfer_->sent(), head_, error_body_) : std::nullopt) {
     transfer_ = send(*std::move(request));
     head_ = {};
     error_body_.clear();
     return;
   }
-  fail(codec_->failure(head_, error_body_));
+  fail(codec_->error(head_, error_body_));
 }
 
 void HttpSource::fail(const HttpFailure& failure) {
-  if (head_.status >= 400) return fail(codec_->failure(head_, error_body_));
+  if (head_.status >= 400) return fail(codec_->error(head_, error_body_));
   AdapterError detail{.reason = AdapterError::Reason::network_error, .provider = std::string(codec_->provider())};
   if (failure.kind == HttpFailure::Kind::timeout) detail.reason = AdapterError::Reason::timeout;
   if (failure.kind == HttpFailure::Kind::too_large) detail.reason = AdapterError::Reason::malformed_response;

@@ -1,4 +1,4 @@
-// One model call over HTTP: moves bytes from a transfer through a codec's decoder.
+// One model call over HTTP: passes the bytes of a transfer to a codec's decoder.
 #pragma once
 
 #include <cstddef>
@@ -17,19 +17,19 @@
 
 namespace allm {
 
-// One thread at a time. Dropping it cancels the exchange.
+// One thread at a time. The destructor cancels the exchange.
 class HttpSource : public EventSource {
  public:
-  // Sends a request, its key added.
+  // Adds the key to a request and sends it.
   using Send = std::function<std::unique_ptr<HttpTransfer>(HttpRequest)>;
 
-  // `key` is the one that is sent; it is kept out of every error. `runtime` is the one whose loop `send` uses.
+  // `key` is the key that `send` adds; it is redacted from every error. `runtime` owns the loop that `send` uses.
   HttpSource(std::shared_ptr<const Codec> codec, Codec::DecoderMaker make_decoder, ApiKey key,
              std::shared_ptr<Runtime> runtime, Send send, HttpRequest request, const DecoderLimits& limits);
   Poll poll(const Waker& waker) override;
 
  private:
-  // Of an answer that is an error, this much is read: the message is at its beginning.
+  // How much of an error response is kept: the message is at its beginning.
   static constexpr std::size_t kMaxErrorBody = 64U << 10U;
   static constexpr std::size_t kUsualEventBytes = 200;
   static constexpr std::size_t kManyEvents = 32;
@@ -37,8 +37,8 @@ class HttpSource : public EventSource {
   void begin(HttpResponseHead head);
   void body(std::string bytes);
   void end();
-  // Of an answer that is an error.
-  void end_failure();
+  // Handles the end of an error response.
+  void end_with_error();
   void fail(const HttpFailure& failure);
   void fail(Error error);
 
@@ -47,13 +47,13 @@ class HttpSource : public EventSource {
   ApiKey key_;
   const DecoderLimits limits_;
   const std::shared_ptr<Runtime> runtime_;
-  Send send_;  // null once a second try was made
+  Send send_;  // null once the fallback request was tried
   std::unique_ptr<HttpTransfer> transfer_;
   HttpResponseHead head_;
-  std::unique_ptr<BodyDecoder> decoder_;  // null before the head, and for an answer that is an error
+  std::unique_ptr<BodyDecoder> decoder_;  // null before the head, and for an error response
   std::string error_body_;
-  std::string spare_;          // handed back to the transfer, so that two buffers serve the whole stream
-  std::vector<Event> events_;  // from next_ on: to be given out
+  std::string spare_;          // returned to the transfer, so that two buffers are enough for the whole stream
+  std::vector<Event> events_;  // from next_ on: to be delivered
   std::size_t next_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// Documents, audio and images as each provider gets them, in user messages and in results of tools; and what each
-// provider refuses.
+// The form in which each provider gets documents, audio and images in user messages and tool results, and the content
+// that each provider refuses.
 #include <memory>
 #include <string>
 #include <utility>
@@ -62,7 +62,7 @@ Json written(const CodecPtr& codec, MessageList messages, const char* model = "g
   return request ? parse_json(request->body).value_or(Json()) : Json();
 }
 
-// The message of the refusal; it has to name the provider and the part at index 1 of the last message.
+// The message of the refusal. Checks that it names the provider and the part at index 1 of the last message.
 std::string refusal(const CodecPtr& codec, MessageList messages, const char* model = "gemini-3-flash") {
   const std::string place = "messages[" + std::to_string(messages.size() - 1) + "].content[1]: ";
   const Result<HttpRequest> request = codec->write(call_of(std::move(messages), model));
@@ -104,7 +104,7 @@ TEST(OpenAiChatMedia, Refusals) {
   }
 }
 
-TEST(CompatibleServerMedia, EachServerGetsWhatItTakes) {
+TEST(CompatibleServerMedia, EachServerGetsTheFormThatItAccepts) {
   expect_json(last(written(chat("mistral"), user_messages({kPdf, kFileUrl})), "messages"), R"(
     {"role":"user","content":[{"type":"document_url","document_url":"data:application/pdf;base64,YWJj"},
                               {"type":"document_url","document_url":"https://x.test/a.pdf"}]})");
@@ -189,7 +189,7 @@ TEST(GeminiMedia, UrlsAreFetchedOnRequestOnly) {
                 {"fileData":{"fileUri":"https://x.test/a.mp3","mimeType":"audio/mpeg"}}]})");
 }
 
-TEST(Media, WhatCannotBeReadIsAValidationError) {
+TEST(Media, UnreadableMediaAreAValidationError) {
   const std::vector<Part> parts = {FilePart{.file = file_from_path("/no/such.pdf")},
                                    AudioPart{.audio = {.source = MediaBase64{"?"}, .mime_type = "audio/wav"}},
                                    FilePart{.file = {.source = MediaBytes{"a"}}}};

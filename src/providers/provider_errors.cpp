@@ -1,4 +1,4 @@
-#include "providers/failures.hpp"
+#include "providers/provider_errors.hpp"
 
 #include <algorithm>
 #include <array>
@@ -38,7 +38,7 @@ std::string detail_text(const Json& detail) {
   return joined;
 }
 
-void read_object(const Json& error, FailureReport& report) {
+void read_object(const Json& error, ErrorReport& report) {
   report.message = as_text(find_member(error, "message"));
   report.type = as_text(find_member(error, "type"));
   report.code = as_text(find_member(error, "code"));
@@ -57,8 +57,8 @@ void note(Json& metadata, const char* name, std::string_view text) {
   if (!text.empty()) metadata[name] = shown(text);
 }
 
-std::string with_payload(std::string_view problem, std::string_view payload) {
-  std::string message(problem);
+std::string with_payload(std::string_view text, std::string_view payload) {
+  std::string message(text);
   if (!payload.empty()) message += ": " + shown(payload);
   return message;
 }
@@ -99,9 +99,9 @@ std::optional<std::string> provider_request_id(const HttpHeaders& headers) {
   return std::nullopt;
 }
 
-FailureReport read_failure(const Json& body) {
-  FailureReport report;
-  if (body.is_array()) return body.size() == 1 && body.front().is_object() ? read_failure(body.front()) : report;
+ErrorReport read_error(const Json& body) {
+  ErrorReport report;
+  if (body.is_array()) return body.size() == 1 && body.front().is_object() ? read_error(body.front()) : report;
   if (!body.is_object()) return report;
   if (const Json* error = find_member(body, "error")) {
     if (error->is_object()) {
@@ -120,9 +120,9 @@ FailureReport read_failure(const Json& body) {
   return report;
 }
 
-FailureReport read_failure(std::string_view body) {
+ErrorReport read_error(std::string_view body) {
   const std::optional<Json> value = parse_provider_json(body);
-  return value ? read_failure(*value) : FailureReport{};
+  return value ? read_error(*value) : ErrorReport{};
 }
 
 bool contains_word(std::string_view text, std::string_view part) {
@@ -138,7 +138,7 @@ std::string shown(std::string_view text) {
   return result + "…";
 }
 
-FailureFacts facts_from_head(std::string_view provider, const HttpResponseHead& head) {
+ErrorFacts facts_from_head(std::string_view provider, const HttpResponseHead& head) {
   const std::string* should_retry = find_header(head.headers, "x-should-retry");
   return {.reason = reason_for_status(head.status),
           .provider = provider,
@@ -148,7 +148,7 @@ FailureFacts facts_from_head(std::string_view provider, const HttpResponseHead& 
           .retryable = head.status != 402 && (should_retry == nullptr || *should_retry != "false")};
 }
 
-Error provider_error(FailureFacts facts, const FailureReport& report) {
+Error provider_error(ErrorFacts facts, const ErrorReport& report) {
   std::string message = shown(report.message);
   if (message.empty() && facts.status) {
     message = std::string(facts.provider) + " HTTP " + std::to_string(*facts.status);
@@ -168,12 +168,12 @@ Error provider_error(FailureFacts facts, const FailureReport& report) {
                std::move(message), std::move(metadata));
 }
 
-Error malformed_event(std::string_view provider, std::string_view problem, std::string_view payload,
+Error malformed_event(std::string_view provider, std::string_view message, std::string_view payload,
                       std::optional<std::int64_t> event_index) {
   return Error(StreamError{.reason = StreamError::Reason::malformed_event,
                            .provider = std::string(provider),
                            .event_index = event_index},
-               with_payload(problem, payload));
+               with_payload(message, payload));
 }
 
 std::string too_large_body(std::size_t max_bytes) {
@@ -189,9 +189,9 @@ Error truncated_stream(std::string_view provider) {
                std::string(provider) + "'s stream ended in the middle of a message: the connection was cut; try again");
 }
 
-Error malformed_response(std::string_view provider, std::string_view problem, std::string_view payload) {
+Error malformed_response(std::string_view provider, std::string_view message, std::string_view payload) {
   return Error(AdapterError{.reason = AdapterError::Reason::malformed_response, .provider = std::string(provider)},
-               with_payload(problem, payload));
+               with_payload(message, payload));
 }
 
 }  // namespace allm

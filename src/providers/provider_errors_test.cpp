@@ -1,10 +1,10 @@
-#include "providers/failures.hpp"
+#include "providers/provider_errors.hpp"
 
 #include <gtest/gtest.h>
 
 #include "data/utf8.hpp"
 
-namespace allm::failures_test {
+namespace allm::provider_errors_test {
 namespace {
 
 using std::chrono::system_clock;
@@ -12,11 +12,11 @@ using Reason = AdapterError::Reason;
 
 constexpr system_clock::time_point kNow = std::chrono::sys_days(std::chrono::year(2026) / 1 / 1);
 
-FailureReport report_of(std::string_view body) { return read_failure(body); }
+ErrorReport report_of(std::string_view body) { return read_error(body); }
 
 std::optional<std::int64_t> retry_after(const char* value) { return retry_after_ms({{"Retry-After", value}}, kNow); }
 
-TEST(Failures, StatusesHaveReasons) {
+TEST(ProviderErrors, StatusesHaveReasons) {
   EXPECT_EQ(reason_for_status(400), Reason::invalid_request);
   EXPECT_EQ(reason_for_status(401), Reason::authentication_failed);
   EXPECT_EQ(reason_for_status(402), Reason::unknown);
@@ -29,7 +29,7 @@ TEST(Failures, StatusesHaveReasons) {
   EXPECT_EQ(reason_for_status(418), Reason::unknown);
 }
 
-TEST(Failures, RetryAfterIsSecondsOrADate) {
+TEST(ProviderErrors, RetryAfterIsSecondsOrADate) {
   EXPECT_EQ(retry_after("7"), 7000);
   EXPECT_EQ(retry_after(" 0.5 "), 500);
   EXPECT_EQ(retry_after("1.0001"), 1001);
@@ -41,36 +41,36 @@ TEST(Failures, RetryAfterIsSecondsOrADate) {
   EXPECT_EQ(retry_after_ms({}, kNow), std::nullopt);
 }
 
-TEST(Failures, AGarbledRetryAfterIsNone) {
+TEST(ProviderErrors, AMalformedRetryAfterIsIgnored) {
   for (const char* value : {"-1", "", "soon", "1e3", "1.", ".5", "7s", "99999999999999999999", "1,5", "+3",
                             "Thu, 32 Jan 2026 00:00:30 GMT", "Thu, 01 Foo 2026 00:00:30 GMT", "Thu, 01 Jan 2026"}) {
     EXPECT_EQ(retry_after(value), std::nullopt) << value;
   }
 }
 
-TEST(Failures, TheResponsesDateCountsAsNow) {
+TEST(ProviderErrors, TheResponsesDateIsUsedAsNow) {
   EXPECT_EQ(response_time({{"Date", "Thu, 01 Jan 2026 00:00:00 GMT"}}), kNow);
   const HttpResponseHead head{
       429, {{"date", "Thu, 01 Jan 2026 00:00:00 GMT"}, {"retry-after", "Thu, 01 Jan 2026 00:00:09 GMT"}}};
   EXPECT_EQ(facts_from_head("p", head).retry_after_ms, 9000);
 }
 
-TEST(Failures, ProtobufDurationsAreRoundedUp) {
+TEST(ProviderErrors, ProtobufDurationsAreRoundedUp) {
   EXPECT_EQ(duration_ms("31.504200731s"), 31505);
   EXPECT_EQ(duration_ms("2s"), 2000);
   EXPECT_EQ(duration_ms("0.001000000s"), 1);
   for (const char* text : {"", "s", "2", "2m", "-1s", "1.s"}) EXPECT_EQ(duration_ms(text), std::nullopt) << text;
 }
 
-TEST(Failures, TheProvidersRequestIdIsFound) {
+TEST(ProviderErrors, TheProvidersRequestIdIsFound) {
   for (const char* name : {"X-Request-Id", "request-id", "x-generation-id", "mistral-correlation-id"}) {
     EXPECT_EQ(provider_request_id({{name, "r1"}}), "r1");
   }
   EXPECT_EQ(provider_request_id({{"x-request-id", ""}}), std::nullopt);
 }
 
-TEST(Failures, BodiesOfAllShapesAreRead) {
-  const FailureReport wrapped =
+TEST(ProviderErrors, BodiesOfAllFormsAreRead) {
+  const ErrorReport wrapped =
       report_of(R"({"error":{"message":"m","type":"t","code":"c","param":"p","status":"S","details":[1]}})");
   EXPECT_EQ(wrapped.message, "m");
   EXPECT_EQ(wrapped.type, "t");
@@ -91,14 +91,14 @@ TEST(Failures, BodiesOfAllShapesAreRead) {
   }
 }
 
-TEST(Failures, AnErrorWithoutWordsNamesProviderAndStatus) {
+TEST(ProviderErrors, AnErrorWithoutAMessageNamesProviderAndStatus) {
   const Error error = provider_error(facts_from_head("acme", {.status = 503}), {});
   EXPECT_EQ(error.message(), "acme HTTP 503");
   EXPECT_EQ(error.get_if<AdapterError>()->status, 503);
   EXPECT_EQ(error.metadata(), Json::object());
 }
 
-TEST(Failures, MetadataIsRedactedAndSaysWhatIsHopeless) {
+TEST(ProviderErrors, MetadataIsRedactedAndMarksErrorsThatAreNotRetryable) {
   const Error error = provider_error({.reason = Reason::rate_limited, .provider = "p", .retryable = false},
                                      {.message = "m", .type = "sk-secret123", .code = "c", .param = "q"});
   EXPECT_EQ(error.metadata(), Json({{"code", "c"}, {"type", "[REDACTED]"}, {"param", "q"}, {"retryable", false}}));
@@ -107,7 +107,7 @@ TEST(Failures, MetadataIsRedactedAndSaysWhatIsHopeless) {
   EXPECT_TRUE(facts_from_head("p", {.status = 429}).retryable);
 }
 
-TEST(Failures, WhatAProviderWroteIsRedactedRepairedAndCut) {
+TEST(ProviderErrors, AProvidersTextIsRedactedRepairedAndTruncated) {
   EXPECT_EQ(shown("bad \xFF byte"), "bad \xEF\xBF\xBD byte");
   std::string text(999, 'x');
   text += "€€€";
@@ -120,4 +120,4 @@ TEST(Failures, WhatAProviderWroteIsRedactedRepairedAndCut) {
 }
 
 }  // namespace
-}  // namespace allm::failures_test
+}  // namespace allm::provider_errors_test

@@ -16,11 +16,11 @@ bool is_duplicate_key(const Error& error) {
 }  // namespace
 
 std::optional<Json> parse_provider_json(std::string_view text) {
-  // Whoever received the text has limited its size.
+  // The caller has limited the size of the text.
   const std::size_t size = std::max<std::size_t>(text.size(), 1);
   Result<Json> value = parse_json(text, {.max_bytes = size, .max_string_bytes = size});
   if (value) return *std::move(value);
-  // The strict reader has found everything else in order, depth included.
+  // A repeated key is the only error that the strict reader found.
   if (!is_duplicate_key(value.error())) return std::nullopt;
   Json lenient = Json::parse(text, nullptr, false);
   if (lenient.is_discarded()) return std::nullopt;
@@ -57,7 +57,7 @@ std::optional<std::int64_t> integer_member(const Json& value, std::string_view k
 
 ToolCall tool_call_from_text(std::string id, std::string name, std::string raw_arguments) {
   ToolCall call{.id = std::move(id), .name = std::move(name)};
-  // Strict, unlike the rest of a response: a tool must not run on arguments that can be read in two ways.
+  // Strict, unlike the rest of a response: a tool must not run with ambiguous arguments.
   if (Result<Json> value = parse_json(raw_arguments); value && value->is_object()) call.arguments = *std::move(value);
   call.raw_arguments = std::move(raw_arguments);
   return call;

@@ -44,7 +44,7 @@ OpenAiCodecOptions::Endpoint endpoint_of(OpenAiOptions::Endpoint endpoint) {
   return OpenAiCodecOptions::Endpoint::automatic;
 }
 
-// For a server that nobody has described: only what all of them understand.
+// For a server without a preset: only fields that all servers accept.
 constexpr OpenAiQuirks kUnknownServer = {.max_tokens = OpenAiQuirks::MaxTokens::max_tokens,
                                          .drop_refused = false,
                                          .reasoning_options = OpenAiQuirks::ReasoningOptions::always,
@@ -57,7 +57,7 @@ std::string known_servers() {
   return names;
 }
 
-// Where the model's name begins in what follows "provider@": after the colon that follows host, port and path.
+// The index of the model's name in the text after "provider@": after the colon that follows host, port and path.
 std::size_t model_after_url(std::string_view url) {
   const std::size_t scheme = url.find("://");
   if (scheme == std::string_view::npos) return std::string_view::npos;
@@ -84,7 +84,7 @@ Error bad_name(std::string_view name) {
 
 Result<std::shared_ptr<Adapter>> adapter_for(const ModelName& name, const HttpOptions& http) {
   if (name.provider == "openai") {
-    // Somebody else's server: it may need no key.
+    // Another server than OpenAI's: it may need no key.
     if (!name.base_url.empty()) return compatible({.server = "openai", .base_url = name.base_url, .http = http});
     return openai({.http = http});
   }
@@ -183,7 +183,7 @@ Result<Engine> engine_for(std::string_view model, EngineOptions options, const H
   ModelRef reference(name->model);
   reference.provider = name->provider;
   options.model = std::move(reference);
-  // Somebody else's server has its own models, whatever they are called.
+  // The catalogue describes the provider's own models, not those of another server.
   if (!options.catalogue && name->base_url.empty()) options.catalogue = builtin_catalogue();
   return Engine(std::move(options));
 }

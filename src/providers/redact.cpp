@@ -18,7 +18,7 @@ constexpr std::size_t kMinSecret = 6;
 constexpr std::size_t kMinKey = 8;
 
 bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
-// Providers mask the middle of a key that they repeat with asterisks; its ends are no less part of it.
+// Providers mask the middle of a key with asterisks; the ends are secret, too.
 bool is_secret(char c) { return is_word(c) || c == '-' || c == '*'; }
 
 struct Pattern {
@@ -41,7 +41,7 @@ constexpr bool is_initial(char c) {
   return std::ranges::any_of(kPatterns, [c](const Pattern& pattern) { return pattern.prefix.front() == c; });
 }
 
-// The length of the secret that begins at `text`'s front, 0 if none does.
+// The length of the secret at the front of `text`, 0 if there is none.
 std::size_t secret_length(std::string_view text, bool word_initial) {
   for (const Pattern& pattern : kPatterns) {
     if (!text.starts_with(pattern.prefix) || (pattern.word_initial && !word_initial)) continue;
@@ -68,7 +68,8 @@ std::vector<Secret> find_secrets(std::string_view text, std::string_view provide
     if (at == next_key) {
       length = key_size;
     } else if (const char c = text[at]; is_initial(c)) {
-      // What follows a secret begins a word: it will when that is replaced, and redacting twice changes nothing.
+      // The text after a secret begins a word, as it will after the replacement, so that redacting twice changes
+      // nothing.
       const bool after_secret = !secrets.empty() && secrets.back().end == at;
       length = secret_length(text.substr(at), at == 0 || after_secret || !is_word(text[at - 1]));
     } else if (c == '[' && text.substr(at).starts_with(kMark)) {
@@ -81,7 +82,7 @@ std::vector<Secret> find_secrets(std::string_view text, std::string_view provide
   return secrets;
 }
 
-// What of a key is secret: not the word before its last dash that says whose it is.
+// The secret part of a key: without the prefix up to the last dash, which names the provider.
 std::string_view secret_of(std::string_view key) {
   constexpr std::size_t kLongestPrefix = 16;
   const std::size_t dash = key.substr(0, kLongestPrefix).find_last_of("-_");
@@ -89,7 +90,7 @@ std::string_view secret_of(std::string_view key) {
   return rest.size() >= kMinKey ? rest : key;
 }
 
-// The text without the parts of the key that are longer than what may be shown of it.
+// The text with every part of the key redacted that is longer than a part that may be shown.
 std::string without_parts(std::string_view text, std::string_view key) {
   constexpr std::size_t kTooMuch = 5;
   const std::string_view secret = secret_of(key);
@@ -134,7 +135,7 @@ void redact_pieces(std::span<std::string* const> pieces, std::string_view provid
     while (secret != secrets.end() && secret->begin < end) {
       if (secret->begin >= begin) result.append(text, done, secret->begin - done).append(kMark);
       done = std::min(secret->end, end);
-      if (secret->end > end) break;  // the next piece goes on with it
+      if (secret->end > end) break;  // the secret continues in the next piece
       ++secret;
     }
     *piece = std::move(result.append(text, done, end - done));
@@ -146,7 +147,7 @@ Error without_key(const Error& error, std::string_view key) {
   if (key.size() < kMinKey) return error;
   const auto cleaned = [key](std::string_view text) { return without_parts(redact(text, key), key); };
   const auto cleaned_json = [&cleaned](const Json& json) {
-    // A key within JSON text has no escapes, so that what replaces it leaves JSON.
+    // A key contains no characters that JSON escapes, so the text is valid JSON after the replacement.
     return Json::parse(cleaned(json.dump(-1, ' ', false, Json::error_handler_t::replace)), nullptr, false);
   };
   const auto* adapter = error.get_if<AdapterError>();

@@ -1,4 +1,4 @@
-// Secrets taken out of text before it becomes part of an error or is written down. Pure; any thread.
+// Redacts secrets in text that becomes part of an error or a file. Pure; safe to call from any thread.
 #pragma once
 
 #include <span>
@@ -9,17 +9,17 @@
 
 namespace allm {
 
-// The text with everything that looks like a key of any known provider replaced by "[REDACTED]", and so every
-// occurrence of `provider_key`. Keys of less than eight characters ("none", "ollama") are placeholders and stay.
-// Linear in the length of the text. What is redacted already stays as it is.
+// Replaces everything that looks like a key of a known provider, and every occurrence of `provider_key`, by
+// "[REDACTED]". A `provider_key` of less than eight characters ("none", "ollama") is a placeholder and stays. Linear in
+// the length of the text. Redacting a second time changes nothing.
 std::string redact(std::string_view text, std::string_view provider_key = {});
 
-// The same for a text in pieces, in place. The mark stands in the piece where a secret begins; what is left of the
-// secret in the next pieces is gone.
+// The same for a text in pieces, in place. "[REDACTED]" is put into the piece where the secret begins; the rest of the
+// secret is removed from the following pieces.
 void redact_pieces(std::span<std::string* const> pieces, std::string_view provider_key = {});
 
-// The error without the key, and without any part of it of more than four characters, in its message, its metadata and
-// the ids it carries. The word that a key begins with ("sk-proj-") is no secret. The same error if there is nothing.
+// The error with the key, and every part of it of more than four characters, redacted in its message, metadata and ids.
+// The prefix of a key ("sk-proj-") is not secret. Returns the same error if it does not contain the key.
 Error without_key(const Error& error, std::string_view key);
 
 }  // namespace allm

@@ -9,25 +9,25 @@
 namespace allm::redact_test {
 namespace {
 
-TEST(Redact, TakesOutWhatLooksLikeAKeyOfAnyProvider) {
+TEST(Redact, RemovesTextThatLooksLikeAKeyOfAnyProvider) {
   EXPECT_EQ(redact("key sk-proj-abc_DEF-123."), "key [REDACTED].");
   EXPECT_EQ(redact("rk-123456 org-ABCDEF123456"), "[REDACTED] [REDACTED]");
   EXPECT_EQ(redact("xsk-ant-api03-abcdef"), "x[REDACTED]");
   EXPECT_EQ(redact("AIzaSyA-123456, ya29.a0Af_H.6S"), "[REDACTED], [REDACTED]");
 }
 
-TEST(Redact, TakesOutKeysThatAreMaskedInTheMiddle) {
+TEST(Redact, RemovesKeysThatAreMaskedInTheMiddle) {
   EXPECT_EQ(redact("provided: sk-abc***********wxyz."), "provided: [REDACTED].");
 }
 
-TEST(Redact, LeavesOrdinaryWordsAlone) {
+TEST(Redact, KeepsOrdinaryWords) {
   for (const char* text :
        {"task-force-alpha", "sk-12345", "the org-chart", "AIza1", "ya29.", "risk-averse people", ""}) {
     EXPECT_EQ(redact(text), text);
   }
 }
 
-TEST(Redact, TakesOutEveryOccurrenceOfTheKeyInUse) {
+TEST(Redact, RemovesEveryOccurrenceOfTheKeyInUse) {
   EXPECT_EQ(redact("a 0123456789abcdef b 0123456789abcdef", "0123456789abcdef"), "a [REDACTED] b [REDACTED]");
   EXPECT_EQ(redact("0123456701234567", "01234567"), "[REDACTED][REDACTED]");
   EXPECT_EQ(redact("sk-abcdef01234567 01234567", "01234567"), "[REDACTED] [REDACTED]");
@@ -49,7 +49,7 @@ std::vector<std::string> pieces_of(std::vector<std::string> pieces, std::string_
   return pieces;
 }
 
-TEST(Redact, FindsSecretsThatAreSpreadOverPieces) {
+TEST(Redact, FindsSecretsAcrossPieces) {
   using Pieces = std::vector<std::string>;
   EXPECT_EQ(pieces_of({"is s", "k-ab", "", "cdef12", "34 or ", "sk-123456, so"}),
             (Pieces{"is [REDACTED]", "", "", "", " or ", "[REDACTED], so"}));
@@ -75,7 +75,7 @@ TEST(WithoutKey, LeavesNoPartOfMoreThanFourCharacters) {
   EXPECT_EQ(without_key(plain, key), plain);
 }
 
-TEST(Redact, TakesShortKeysForPlaceholders) { EXPECT_EQ(redact("run ollama", "ollama"), "run ollama"); }
+TEST(Redact, TreatsShortKeysAsPlaceholders) { EXPECT_EQ(redact("run ollama", "ollama"), "run ollama"); }
 
 }  // namespace
 }  // namespace allm::redact_test

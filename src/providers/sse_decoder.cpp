@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "providers/failures.hpp"
+#include "providers/provider_errors.hpp"
 #include "providers/provider_json.hpp"
 
 namespace allm {
@@ -18,7 +18,7 @@ void SseDecoder::set_limits(const DecoderLimits& limits) {
 
 void SseDecoder::feed(std::string_view bytes, std::vector<Event>& events) {
   if (done_) return;
-  // Cut where the limit is, so that it does not depend on the split which events are still seen.
+  // Truncated at the limit, so that the events do not depend on how the body is split.
   const bool too_long = bytes.size() > max_body_bytes_ - received_;
   if (too_long) bytes = bytes.substr(0, max_body_bytes_ - received_);
   received_ += bytes.size();
@@ -71,8 +71,8 @@ void SseDecoder::fail(Error error, std::vector<Event>& events) {
   events.emplace_back(ErrorEvent{std::move(error)});
 }
 
-void SseDecoder::fail_malformed(std::string_view problem, std::string_view payload, std::vector<Event>& events) {
-  fail(malformed_event(provider_, provider_ + "'s stream is broken: " + std::string(problem), payload,
+void SseDecoder::fail_malformed(std::string_view message, std::string_view payload, std::vector<Event>& events) {
+  fail(malformed_event(provider_, provider_ + "'s stream is broken: " + std::string(message), payload,
                        event_index_ < 0 ? std::nullopt : std::optional(event_index_)),
        events);
 }

@@ -1,6 +1,5 @@
-// Reads a response that is a stream of server-sent events with JSON in them. What an event means is the provider's;
-// here is what all of them share: limits, broken events, and that the terminal event is the last one. One thread at a
-// time.
+// Base of the decoders of streams: server-sent events that contain JSON. It enforces limits, reports malformed events,
+// and ensures that nothing follows the terminal event. Derived classes interpret the events. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -23,25 +22,27 @@ class SseDecoder : public BodyDecoder {
  protected:
   SseDecoder(std::string_view provider, bool include_raw_chunks);
 
-  // One event of the stream. By default: end marks are skipped, common events go to take_common, others to take_chunk.
+  // Handles one event of the stream. By default, end marks are skipped, and events that take_common does not handle go
+  // to take_chunk.
   virtual void take_event(const SseEvent& event, std::vector<Event>& events);
 
-  // Takes the common events without making values of them. False, and nothing done, for every other one. At least
-  // kSsePadding readable bytes follow the data.
+  // Handles the most common events without making JSON values. Returns false, without any effect, for all others. At
+  // least kSsePadding readable bytes follow the data.
   virtual bool take_common(std::string_view /*data*/, std::vector<Event>& /*events*/) { return false; }
   virtual void take_chunk(std::string_view /*name*/, const Json& /*chunk*/, std::vector<Event>& /*events*/) {}
-  // The body is over without a terminal event. `stray` is what was no event, within limits. Gives the terminal event.
+  // Called if the body ended without a terminal event; must produce it. `stray` is the text that was not part of an
+  // event, truncated to a limit.
   virtual void end(std::string_view stray, std::vector<Event>& events) = 0;
-  // Called before an error is given.
+  // Called before an error event is produced.
   virtual void before_error(std::vector<Event>& /*events*/) {}
 
   void complete(MessageCompleted message, std::vector<Event>& events);
   void fail(Error error, std::vector<Event>& events);
-  // The event just taken makes no sense.
-  void fail_malformed(std::string_view problem, std::string_view payload, std::vector<Event>& events);
+  // Ends the stream with an error: the current event is malformed.
+  void fail_malformed(std::string_view message, std::string_view payload, std::vector<Event>& events);
   std::string_view provider() const { return provider_; }
   bool include_raw_chunks() const { return include_raw_chunks_; }
-  // What was no event so far, within limits.
+  // The text so far that was not part of an event, truncated to a limit.
   std::string_view stray() const { return parser_.stray(); }
   bool has_events() const { return event_index_ >= 0; }
 

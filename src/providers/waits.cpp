@@ -1,17 +1,17 @@
-// How long a provider asks to wait: the three forms of Retry-After, and protobuf durations.
+// Reads the delay that a provider asks for: the three forms of Retry-After, and protobuf durations.
 #include <array>
 #include <charconv>
 #include <cstddef>
 
 #include "data/ascii.hpp"
-#include "providers/failures.hpp"
+#include "providers/provider_errors.hpp"
 
 namespace allm {
 namespace {
 
 using Clock = std::chrono::system_clock;
 
-// A century: longer waits are garbage, and this many milliseconds never overflow.
+// A century: longer delays are invalid, and this many milliseconds never overflow.
 constexpr std::int64_t kMaxSeconds = 100LL * 366 * 24 * 3600;
 
 bool is_digits(std::string_view text) {
@@ -20,12 +20,12 @@ bool is_digits(std::string_view text) {
 
 std::optional<std::int64_t> to_integer(std::string_view digits) {
   std::int64_t value = 0;
-  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (!is_digits(digits) || problem != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (!is_digits(digits) || error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
   return value;
 }
 
-// A decimal number of units, each of `unit` milliseconds, rounded up to a millisecond.
+// Converts a decimal number of units of `unit` milliseconds to milliseconds, rounded up.
 std::optional<std::int64_t> scaled(std::string_view text, std::int64_t unit) {
   const std::size_t dot = text.find('.');
   const std::string_view fraction = dot == std::string_view::npos ? std::string_view() : text.substr(dot + 1);
@@ -53,7 +53,7 @@ std::optional<int> month_number(std::string_view name) {
   return std::nullopt;
 }
 
-// "Sun, 06 Nov 1994 08:49:37 GMT", the one form that servers may send.
+// Reads "Sun, 06 Nov 1994 08:49:37 GMT", the only form that servers may send.
 std::optional<Clock::time_point> http_date(std::string_view text) {
   if (text.size() != 29 || text.substr(3, 2) != ", " || text.substr(25) != " GMT" || text[7] != ' ' ||
       text[11] != ' ' || text[16] != ' ' || text[19] != ':' || text[22] != ':') {

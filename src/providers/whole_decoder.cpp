@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "providers/failures.hpp"
+#include "providers/provider_errors.hpp"
 #include "providers/provider_json.hpp"
 
 namespace allm {
@@ -34,10 +34,10 @@ void WholeDecoder::finish(std::vector<Event>& events) {
   take_document(*document, events);
 }
 
-void WholeDecoder::fail(std::string_view problem, std::string_view payload, std::vector<Event>& events) {
+void WholeDecoder::fail(std::string_view message, std::string_view payload, std::vector<Event>& events) {
   done_ = true;
   events.emplace_back(
-      ErrorEvent{malformed_response(provider_, provider_ + "'s response " + std::string(problem), payload)});
+      ErrorEvent{malformed_response(provider_, provider_ + "'s response " + std::string(message), payload)});
 }
 
 }  // namespace allm

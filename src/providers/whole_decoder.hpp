@@ -1,4 +1,5 @@
-// Reads a response that is one JSON document: kept until it is complete, then read at once. One thread at a time.
+// Base of the decoders of whole bodies: collects one JSON document and reads it when it is complete. One thread at a
+// time.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +21,14 @@ class WholeDecoder : public BodyDecoder {
  protected:
   WholeDecoder(std::string_view provider, bool include_raw_chunks);
 
-  // The events of the document, an object or an array, up to the terminal one.
+  // Produces the events of the document (an object or an array), including the terminal event.
   virtual void take_document(const Json& document, std::vector<Event>& events) = 0;
 
   std::string_view provider() const { return provider_; }
   bool include_raw_chunks() const { return include_raw_chunks_; }
 
  private:
-  void fail(std::string_view problem, std::string_view payload, std::vector<Event>& events);
+  void fail(std::string_view message, std::string_view payload, std::vector<Event>& events);
 
   std::string provider_;
   bool include_raw_chunks_;

@@ -12,9 +12,9 @@
 namespace allm {
 namespace {
 
-// Real answers have a few dozen at the most.
+// Real answers have a few dozen at most.
 constexpr std::size_t kMaxBlocks = 4096;
-// A call after a text tells of the whole text so far. So many bytes may be told again and again.
+// Each call after a text repeats the whole text so far in a TextCompleted. Limits the total bytes of these events.
 constexpr std::size_t kMaxRepeated = 64U << 20U;
 
 constexpr std::string_view kUnknownBlock = "it belongs to a content block that is not open";
@@ -25,7 +25,7 @@ constexpr std::string_view kTooManyTexts = "calls interrupt the message's text t
 struct Ending {
   std::string_view word;
   FinishReason reason;
-  bool keep_word;  // the neutral reason says less
+  bool keep_word;  // because FinishReason is less precise
 };
 constexpr std::array<Ending, 7> kEndings = {{
     {"end_turn", FinishReason::stop, false},
@@ -82,7 +82,7 @@ std::string_view AnthropicAnswer::start_block(std::int64_t index, const Json& bl
     added.call.id = unique_call_id(std::move(added.call.id), [this](const std::string& id) {
       return std::any_of(blocks_.begin(), blocks_.end() - 1, [&id](const Block& other) { return other.call.id == id; });
     });
-    // What is sent back has to have the id that the result names.
+    // The block that is sent back needs the same id as the tool result.
     added.start["id"] = added.call.id;
     added.call.name = text_member(block, "name");
     added.kind = !answer_tool_.empty() && added.call.name == answer_tool_ ? Kind::answer : Kind::call;
@@ -98,7 +98,7 @@ std::string_view AnthropicAnswer::append(std::int64_t index, Delta kind, std::st
                                          std::vector<Event>& events) {
   if (text.empty()) return {};
   Block* block = find_open(index);
-  // Some gateways leave out where a text begins.
+  // Some gateways do not send the start of a text block.
   if (block == nullptr && kind == Delta::text && blocks_.size() < kMaxBlocks) {
     block = &blocks_.emplace_back(Block{.index = index, .kind = Kind::text, .start = {{"type", "text"}}});
   }
@@ -144,7 +144,7 @@ void AnthropicAnswer::stop(Block& block, std::vector<Event>& events) {
       break;
     case Kind::answer:
     case Kind::call: {
-      // The object at the start is a placeholder, unless nothing else comes.
+      // The `input` in the block's start is a placeholder, unless no delta follows.
       const Json* input = find_member(block.start, "input");
       if (block.body.empty() && input != nullptr && input->is_object() && !input->empty()) {
         block.body = write_json(*input).value_or("");
@@ -178,7 +178,7 @@ bool AnthropicAnswer::answered_by_tool() const {
 }
 
 std::string AnthropicAnswer::text() const {
-  // What is said around a structured answer is no part of it.
+  // Text around a structured answer is not part of it.
   const Kind kind = answered_by_tool() ? Kind::answer : Kind::text;
   std::string whole;
   for (const Block& block : blocks_) {
@@ -231,7 +231,7 @@ MessageCompleted AnthropicAnswer::complete(std::vector<Event>& events) {
     message_.finish_reason = known ? ending->reason : FinishReason::other;
     if (!known || ending->keep_word) message_.raw_finish_reason = stop_reason_;
   }
-  // The call that carried the answer is none that could be run.
+  // The call that carried the answer is not a call to run.
   if (by_tool && message_.finish_reason == FinishReason::tool_calls && message_.message.tool_calls.empty()) {
     message_.finish_reason = FinishReason::stop;
   }

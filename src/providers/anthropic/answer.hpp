@@ -1,5 +1,5 @@
-// One answer as it comes in, block by block, from a stream or a whole body. Gives the events of the blocks and, at the
-// end, the message. One thread at a time.
+// Builds one answer from its content blocks, which come from a stream or a whole body. Produces the events of the
+// blocks and, at the end, the message. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -20,21 +20,21 @@ class AnthropicAnswer {
   // `answer_tool` names the tool whose call is the structured answer, "" if there is none.
   AnthropicAnswer(std::string answer_tool, std::optional<std::string> provider_request_id);
 
-  // Id, model and counts, from {"id", "model", "usage"}.
+  // Reads id, model and token counts from {"id", "model", "usage"}.
   void start(const Json& message, std::vector<Event>& events);
-  // The next three answer what is wrong with the order of things, "" if nothing is.
+  // The next three return an error message if they are called in the wrong order, else "".
   std::string_view start_block(std::int64_t index, const Json& block, std::vector<Event>& events);
   std::string_view append(std::int64_t index, Delta kind, std::string_view text, std::vector<Event>& events);
   std::string_view add_citation(std::int64_t index, const Json& citation);
   void stop_block(std::int64_t index, std::vector<Event>& events);
-  // {"stop_reason", "stop_sequence", …} and the counts, which may be null.
+  // Reads {"stop_reason", "stop_sequence", …} and the token counts, which may be null.
   void note_end(const Json& end, const Json* counts);
 
   bool started() const { return started_; }
   bool has_stop_reason() const { return !stop_reason_.empty(); }
-  // Gives the text of blocks that are over but were not shown as a whole yet.
+  // Produces a TextCompleted for the text of finished blocks, if there was none since.
   void complete_text(std::vector<Event>& events);
-  // Ends the blocks that are still open and gives the whole message.
+  // Ends the blocks that are still open and returns the whole message.
   MessageCompleted complete(std::vector<Event>& events);
 
  private:
@@ -43,7 +43,7 @@ class AnthropicAnswer {
     std::int64_t index = 0;
     Kind kind = Kind::other;
     bool open = true;
-    Json start = nullptr;   // as the wire began it
+    Json start = nullptr;   // the block as the provider sent its start
     std::string body = {};  // its text, thinking or JSON so far
     std::string signature = {};
     ToolCall call = {};
@@ -58,7 +58,7 @@ class AnthropicAnswer {
   std::string answer_tool_;
   bool started_ = false;
   bool text_pending_ = false;
-  std::size_t repeated_ = 0;  // bytes of the texts that were completed
+  std::size_t repeated_ = 0;  // total bytes of all TextCompleted events
   std::vector<Block> blocks_;
   Json counts_ = Json::object();
   std::string stop_reason_;

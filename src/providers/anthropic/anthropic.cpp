@@ -9,7 +9,7 @@
 #include "providers/anthropic/stream.hpp"
 #include "providers/anthropic/structured.hpp"
 #include "providers/call_settings.hpp"
-#include "providers/failures.hpp"
+#include "providers/provider_errors.hpp"
 
 namespace allm {
 namespace {
@@ -45,8 +45,8 @@ class AnthropicCodec final : public Codec {
     };
   }
 
-  Error failure(const HttpResponseHead& head, std::string_view body) const override {
-    return anthropic_failure(head, body);
+  Error error(const HttpResponseHead& head, std::string_view body) const override {
+    return anthropic_error(head, body);
   }
 
  private:

@@ -1,4 +1,4 @@
-// Whole exchanges: the transcripts, requests that follow from them, hostile bodies.
+// Whole exchanges: transcripts, the requests that follow them, and malicious bodies.
 #include "providers/anthropic/anthropic.hpp"
 
 #include <string>
@@ -46,19 +46,19 @@ AdapterCall call_of(MessageList messages) {
 }
 
 class AnthropicTranscript : public ::testing::TestWithParam<const char*> {};
-TEST_P(AnthropicTranscript, IsDecodedHoweverItIsSplit) { expect_transcript(codec(), {}, load_transcript(GetParam())); }
+TEST_P(AnthropicTranscript, IsDecodedForEverySplit) { expect_transcript(codec(), {}, load_transcript(GetParam())); }
 INSTANTIATE_TEST_SUITE_P(All, AnthropicTranscript,
                          ::testing::Values("anthropic-length", "anthropic-midstream-error", "anthropic-parallel-tools",
                                            "anthropic-text-cache", "anthropic-thinking-tool-use"));
 
-class AnthropicFailure : public ::testing::TestWithParam<const char*> {};
-TEST_P(AnthropicFailure, IsClassified) {
+class AnthropicHttpError : public ::testing::TestWithParam<const char*> {};
+TEST_P(AnthropicHttpError, IsClassified) {
   const Transcript transcript = load_transcript(GetParam());
-  const Error error = codec().failure(transcript.head, transcript.body);
+  const Error error = codec().error(transcript.head, transcript.body);
   expect_error(error, transcript.expect()["error"]);
   EXPECT_EQ(error.metadata().value("retryable", true), true);
 }
-INSTANTIATE_TEST_SUITE_P(All, AnthropicFailure,
+INSTANTIATE_TEST_SUITE_P(All, AnthropicHttpError,
                          ::testing::Values("anthropic-400-context", "anthropic-429", "anthropic-529"));
 
 TEST(Anthropic, IdModelAndProviderRequestIdAreCarried) {
@@ -71,7 +71,7 @@ TEST(Anthropic, IdModelAndProviderRequestIdAreCarried) {
   EXPECT_TRUE(response.message->metadata.empty()) << "plain text needs no blocks";
 }
 
-TEST(Anthropic, AStructuredAnswerIsLiftedOutOfItsTool) {
+TEST(Anthropic, AStructuredAnswerIsReadFromItsToolCall) {
   const Transcript transcript = load_transcript("anthropic-structured-forced-tool");
   AdapterCall call = call_of({user("Ada, 36")});
   call.request.stream = true;
@@ -86,7 +86,7 @@ TEST(Anthropic, AStructuredAnswerIsLiftedOutOfItsTool) {
   EXPECT_EQ(response.message->text(), R"({"name":"Ada","age":36})");
 }
 
-TEST(Anthropic, ThinkingGoesBackVerbatimAfterSaveAndLoad) {
+TEST(Anthropic, ThinkingIsSentBackUnchangedAfterSaveAndLoad) {
   const Transcript transcript = load_transcript("anthropic-thinking-tool-use");
   const std::vector<Event> events = expect_transcript(codec(), {}, transcript);
   EXPECT_TRUE(
@@ -101,7 +101,7 @@ TEST(Anthropic, ThinkingGoesBackVerbatimAfterSaveAndLoad) {
   EXPECT_TRUE(json_equal(written(call), expected)) << written(call);
 }
 
-TEST(Anthropic, AnEditedMessageIsRebuiltFromWhatItSaysNow) {
+TEST(Anthropic, AnEditedMessageIsSentFromItsCurrentContent) {
   const Transcript transcript = load_transcript("anthropic-thinking-tool-use");
   Message message = stored_message(decoded(codec(), {}, transcript.head, transcript.body));
   message.tool_calls.clear();
@@ -146,7 +146,7 @@ TEST(Anthropic, SeveralTextBlocksAreOneText) {
   EXPECT_EQ(body["messages"][1]["content"].size(), 2U);
 }
 
-TEST(Anthropic, ATextIsNotToldOfWithoutEnd) {
+TEST(Anthropic, RepetitionsOfATextAreLimited) {
   const auto numbered = [](const char* before, int index, const std::string& after) {
     return before + std::to_string(index) + after;
   };
@@ -173,7 +173,7 @@ TEST(Anthropic, ATextIsNotToldOfWithoutEnd) {
   EXPECT_EQ(events.back().tag(), EventTag::error);
 }
 
-TEST(Anthropic, RefusalsAreFiltered) {
+TEST(Anthropic, ARefusalEndsWithContentFilter) {
   const Response response = folded(stream(
       {kStart, R"({"type":"message_delta","delta":{"stop_reason":"refusal"},"usage":{"output_tokens":2}})", kStop}));
   EXPECT_EQ(response.finish_reason, FinishReason::content_filter);
@@ -205,7 +205,7 @@ TEST(Anthropic, ABrokenEventEndsTheStream) {
   EXPECT_EQ(error.message().find("abcdefghijk"), std::string::npos) << error.message();
 }
 
-TEST(Anthropic, TrailingBytesAfterADeltaAreNoticed) {
+TEST(Anthropic, BytesAfterADeltaAreAnError) {
   const std::vector<Event> events =
       stream({kStart, R"({"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}})",
               R"({"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}} {})"});
@@ -224,7 +224,7 @@ TEST(Anthropic, ABodyThatEndsAfterItsStopReasonIsComplete) {
   EXPECT_EQ(folded(events).finish_reason, FinishReason::stop);
 }
 
-TEST(Anthropic, ADocumentAnnouncedAsAStreamIsRead) {
+TEST(Anthropic, ADocumentWithTheContentTypeOfAStreamIsRead) {
   const std::string body = R"({"id":"m","content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn"})";
   EXPECT_EQ(folded(decoded_in_every_way(codec(), {}, kStream, body)).output_text, "hi");
   const std::string error = R"({"type":"error","error":{"type":"rate_limit_error","message":"slow"}})";
@@ -246,7 +246,7 @@ TEST(Anthropic, WholeBodiesGiveTheEventsOfAStream) {
   EXPECT_EQ(stored_message(events).metadata["anthropic"].size(), 3U);
 }
 
-TEST(Anthropic, WhateverTheBodyIsItEndsWithOneTerminalEvent) {
+TEST(Anthropic, EveryBodyEndsWithOneTerminalEvent) {
   const HttpResponseHead json{200, {{"content-type", "application/json"}}};
   for (const char* body : {"", "null", "[]", "{", "{}", "[1]", R"({"content":{}})",
                            R"({"content":[1,null,{"type":5}]})", R"({"error":"x"})", "\xff\xfe"}) {

@@ -4,25 +4,25 @@
 
 #include "providers/anthropic/anthropic.hpp"
 #include "providers/anthropic/errors.hpp"
-#include "providers/failures.hpp"
+#include "providers/provider_errors.hpp"
 #include "providers/provider_json.hpp"
 
 namespace allm {
 namespace {
 
-// What is wrong with the document, "" if nothing is.
+// Returns an error message, or "" if the document is valid.
 std::string_view take_content(const Json& document, AnthropicAnswer& answer, std::vector<Event>& events) {
   const Json* content = find_member(document, "content");
   if (content == nullptr || !content->is_array()) return "it has no content";
   answer.start(document, events);
   std::int64_t index = 0;
   for (const Json& block : *content) {
-    std::string_view problem = answer.start_block(index, block, events);
+    std::string_view error = answer.start_block(index, block, events);
     const Json* input = find_member(block, "input");
-    if (problem.empty() && input != nullptr && text_member(block, "type") == "tool_use") {
-      problem = answer.append(index, AnthropicAnswer::Delta::input_json, write_json(*input).value_or(""), events);
+    if (error.empty() && input != nullptr && text_member(block, "type") == "tool_use") {
+      error = answer.append(index, AnthropicAnswer::Delta::input_json, write_json(*input).value_or(""), events);
     }
-    if (!problem.empty()) return problem;
+    if (!error.empty()) return error;
     answer.stop_block(index++, events);
   }
   answer.note_end(document, nullptr);
@@ -37,9 +37,9 @@ void take_anthropic_document(const Json& document, AnthropicAnswer& answer, cons
     events.emplace_back(ErrorEvent{anthropic_event_error(head, document)});
     return;
   }
-  if (const std::string_view problem = take_content(document, answer, events); !problem.empty()) {
+  if (const std::string_view error = take_content(document, answer, events); !error.empty()) {
     events.emplace_back(ErrorEvent{malformed_response(
-        kAnthropic, "anthropic's response is no message: " + std::string(problem), write_json(document).value_or(""))});
+        kAnthropic, "anthropic's response is no message: " + std::string(error), write_json(document).value_or(""))});
     return;
   }
   MessageCompleted message = answer.complete(events);

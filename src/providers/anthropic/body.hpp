@@ -1,4 +1,4 @@
-// Reads an answer that came as one JSON document. One thread at a time.
+// Decodes an answer that is one JSON document. One thread at a time.
 #pragma once
 
 #include "providers/anthropic/answer.hpp"
@@ -17,7 +17,7 @@ class AnthropicBody final : public WholeDecoder {
   HttpResponseHead head_;
 };
 
-// The events of a document, the terminal one included: those that a stream would have given.
+// Produces the events that a stream of the same answer would have given, including the terminal event.
 void take_anthropic_document(const Json& document, AnthropicAnswer& answer, const HttpResponseHead& head,
                              std::vector<Event>& events);
 

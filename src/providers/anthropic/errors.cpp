@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "providers/anthropic/anthropic.hpp"
-#include "providers/failures.hpp"
+#include "providers/provider_errors.hpp"
 
 namespace allm {
 namespace {
 
-// The status that each type of error has when it is a response of its own.
+// The HTTP status that corresponds to each type of error.
 constexpr std::array<std::pair<std::string_view, int>, 11> kStatuses = {{
     {"invalid_request_error", 400},
     {"authentication_error", 401},
@@ -27,7 +27,7 @@ constexpr std::array<std::pair<std::string_view, int>, 11> kStatuses = {{
 
 constexpr std::array<std::string_view, 3> kContextMarkers = {"prompt is too long", "context window", "context length"};
 
-void refine(FailureFacts& facts, const FailureReport& report) {
+void refine(ErrorFacts& facts, const ErrorReport& report) {
   if (facts.reason != AdapterError::Reason::invalid_request) return;
   const bool context = std::ranges::any_of(
       kContextMarkers, [&](std::string_view marker) { return contains_word(report.message, marker); });
@@ -36,16 +36,16 @@ void refine(FailureFacts& facts, const FailureReport& report) {
 
 }  // namespace
 
-Error anthropic_failure(const HttpResponseHead& head, std::string_view body) {
-  FailureFacts facts = facts_from_head(kAnthropic, head);
-  const FailureReport report = read_failure(body);
+Error anthropic_error(const HttpResponseHead& head, std::string_view body) {
+  ErrorFacts facts = facts_from_head(kAnthropic, head);
+  const ErrorReport report = read_error(body);
   refine(facts, report);
   return provider_error(std::move(facts), report);
 }
 
 Error anthropic_event_error(const HttpResponseHead& head, const Json& chunk) {
-  const FailureReport report = read_failure(chunk);
-  FailureFacts facts{.provider = kAnthropic, .request_id = provider_request_id(head.headers)};
+  const ErrorReport report = read_error(chunk);
+  ErrorFacts facts{.provider = kAnthropic, .request_id = provider_request_id(head.headers)};
   const auto status = std::ranges::find(kStatuses, report.type, &std::pair<std::string_view, int>::first);
   if (status != kStatuses.end()) {
     facts.reason = reason_for_status(status->second);

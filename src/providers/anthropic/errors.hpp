@@ -1,4 +1,4 @@
-// Anthropic's errors, as responses and as events of a stream. Pure; any thread.
+// Anthropic's errors, as responses and as events of a stream. Pure; safe to call from any thread.
 #pragma once
 
 #include <string_view>
@@ -9,9 +9,10 @@
 
 namespace allm {
 
-// Of a response of status 400 and above.
-Error anthropic_failure(const HttpResponseHead& head, std::string_view body);
-// Of {"type": "error", "error": {"type", "message"}} in a response that began well; the head is that response's.
+// The error of a response with status 400 or above.
+Error anthropic_error(const HttpResponseHead& head, std::string_view body);
+// The error of {"type": "error", "error": {"type", "message"}} in a response whose status was not an error; `head` is
+// the head of that response.
 Error anthropic_event_error(const HttpResponseHead& head, const Json& chunk);
 
 }  // namespace allm

@@ -15,7 +15,7 @@ bool is_call(const Json& block, const ToolCall& call) {
          json_equal(*input, call.arguments);
 }
 
-// Whether the blocks have the text and the calls of the message, and no others.
+// Whether the blocks have exactly the text and the calls of the message.
 bool tell_the_same(const Json& blocks, const Message& message) {
   std::string text;
   std::size_t calls = 0;

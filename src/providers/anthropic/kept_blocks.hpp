@@ -1,17 +1,17 @@
-// The content blocks of an answer that neutral content cannot express, kept in the message's metadata. Pure functions;
-// any thread.
+// Keeps the content blocks of an answer that allm::Message has no field for in its metadata. Pure functions; safe to
+// call from any thread.
 #pragma once
 
 #include "allm/message.hpp"
 
 namespace allm {
 
-// Keeps the blocks with the message, unless its neutral content says all that is in them.
+// Stores the blocks in the message, unless its text and calls already contain everything.
 void keep_blocks(Message& message, Json blocks);
-// The blocks that were kept, or null: also if the message's text or calls are no longer those of the blocks.
+// The blocks that were kept. Null if there are none, or if the message's text or calls have been changed since.
 const Json* kept_blocks(const Message& message);
 
-// The blocks of neutral content: the text, then the calls.
+// Blocks made from the message's text and calls, in this order.
 Json plain_blocks(const Message& message);
 
 }  // namespace allm

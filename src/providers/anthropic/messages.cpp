@@ -15,14 +15,14 @@
 namespace allm {
 namespace {
 
-// The provider refuses text that is empty or all white space.
+// The provider refuses text that is empty or only white space.
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos; }
 
 bool is_blank_text(const Json& block) {
   return text_member(block, "type") == "text" && is_blank(text_member(block, "text"));
 }
 
-// What the caller added to a part by the provider's own names.
+// Members that the caller added to a part under the provider's name.
 const Json* additions(const Json& metadata) {
   const Json* own = find_member(metadata, "anthropic");
   return own != nullptr && own->is_object() && !own->empty() ? own : nullptr;
@@ -37,7 +37,7 @@ bool has_additions(const Part& part) {
   return text != nullptr && additions(text->metadata) != nullptr;
 }
 
-// One text if that says everything, else part by part.
+// Whether the content can be sent as one text.
 bool is_plain(const Content& content) {
   const auto* parts = std::get_if<std::vector<Part>>(&content);
   return parts == nullptr || (!has_media(content) && std::ranges::none_of(*parts, has_additions));
@@ -134,7 +134,7 @@ class TurnWriter {
     } else if (is_pdf(file.mime_type)) {
       source = {{"type", "base64"}, {"media_type", std::move(file.mime_type)}, {"data", std::move(file.base64)}};
     } else {
-      // The only type that the provider has for text.
+      // The provider accepts no other type for text.
       source = {{"type", "text"}, {"media_type", "text/plain"}, {"data", base64_decode(file.base64).value_or("")}};
     }
     Json block = {{"type", "document"}, {"source", std::move(source)}};
@@ -147,7 +147,7 @@ class TurnWriter {
     std::ranges::move(std::exchange(blocks_, {}), std::back_inserter(blocks));
     if (blocks.empty()) return;
     Json& turn = turns_.emplace_back(Json{{"role", role_}});
-    // A lone text is sent as such: it is what people expect to see in a log.
+    // A single text is sent as a string, which is easier to read in a log.
     if (blocks.size() == 1 && blocks[0].size() == 2 && text_member(blocks[0], "type") == "text") {
       turn["content"] = std::move(blocks[0]["text"]);
     } else {
@@ -156,7 +156,7 @@ class TurnWriter {
     if (turns_.size() >= 2 && turns_[turns_.size() - 2]["role"] == role_) join_last_two();
   }
 
-  // Nothing was left of the turn between them.
+  // Called if the turn between the last two was empty.
   void join_last_two() {
     Json last = as_blocks(std::move(turns_.back()["content"]));
     turns_.erase(turns_.size() - 1);

@@ -1,14 +1,14 @@
-// A conversation as the Messages API wants it: turns of user and assistant that alternate, without empty text. Any
-// thread; files that parts name are read.
+// Writes a conversation in the form of the Messages API: alternating turns of user and assistant, without empty text.
+// Reads the files that parts name. Safe to call from any thread.
 #pragma once
 
 #include "allm/thread.hpp"
 
 namespace allm {
 
-// The member `messages`. Neighbours of one role become one turn: what tools answered first, then everything else. What
-// would be left empty is left out. Fails with ValidationError `invalid_message` for content that can never be sent, and
-// with AdapterError `unsupported_feature` for parts that the provider does not carry.
+// The member `messages`. Successive messages of one role become one turn, in which tool results come first. Empty turns
+// are left out. Fails with ValidationError `invalid_message` for content that no provider accepts, and with
+// AdapterError `unsupported_feature` for parts that this provider does not accept.
 Result<Json> anthropic_messages(const MessageList& messages);
 
 }  // namespace allm

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kAnswerToolDescription = "Return the final answer through this tool.";
 
-// The provider wants the schema of an object, whatever else the tool says about its arguments.
+// The provider requires the schema of an object.
 Json input_schema(const Json& schema) {
   if (find_member(schema, "type") != nullptr) return schema;
   Json result = {{"type", "object"}};
@@ -43,13 +43,13 @@ Json tool_list(const Request& request, const AnthropicStructure& structure) {
   return tools;
 }
 
-// What `tool_choice` says, or null where it need not be said.
+// The value of `tool_choice`, or null if it need not be sent.
 Json neutral_choice(const Request& request, const AnthropicStructure& structure) {
   using Kind = ToolChoice::Kind;
   const Kind kind = request.tool_choice ? request.tool_choice->kind() : Kind::automatic;
   if (kind == Kind::provider) return request.tool_choice->json();
   if (structure.way == AnthropicStructure::Way::tool) {
-    // Beside other tools the answer is one of several: the model answers when it has called what it needs.
+    // With other tools, the model may call them first and gives the answer later.
     if (request.tools.empty() || kind == Kind::none) return {{"type", "tool"}, {"name", structure.tool_name}};
     return {{"type", "any"}};
   }
@@ -112,7 +112,7 @@ void write_settings(Json& body, const AnthropicStructure& structure, Json settin
   Json output_config = Json::object();
   write_effort(output_config, settings);
   if (structure.way == AnthropicStructure::Way::native) output_config["format"] = structure.format;
-  // Said by its own name it adds to what the typed options say, so that an effort does not cost the format.
+  // A caller's `output_config` is merged, not replaced, so that an effort does not remove the format.
   if (const Json own = take_setting(settings, "output_config"); own.is_object()) output_config.update(own);
   if (!output_config.empty()) body["output_config"] = std::move(output_config);
   overlay_settings(body, settings);

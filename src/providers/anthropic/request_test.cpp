@@ -1,4 +1,4 @@
-// Requests, feature by feature, against the JSON that must be sent.
+// The expected JSON of requests, feature by feature.
 #include <string>
 #include <utility>
 #include <vector>
@@ -89,7 +89,7 @@ TEST(AnthropicRequest, FillsInMaxTokensOnTopOfAThinkingBudget) {
   EXPECT_EQ(body(call)["max_tokens"], 6096);
 }
 
-TEST(AnthropicRequest, TranslatesSettingsAndLetsNoneOfAllmsOwnThrough) {
+TEST(AnthropicRequest, TranslatesSettingsAndDropsAllmsOwnOptions) {
   AdapterCall call = call_of({user("hi")});
   call.request.options = {{"top_k", 3}};
   call.options = {{"stop", "END"},
@@ -119,13 +119,13 @@ TEST(AnthropicRequest, EffortNoneTurnsThinkingOff) {
   EXPECT_EQ(body(call)["thinking"], json(R"({"type":"disabled"})"));
 }
 
-TEST(AnthropicRequest, MergesNeighboursOfOneRole) {
+TEST(AnthropicRequest, MergesSuccessiveMessagesOfOneRole) {
   expect_messages({user("a"), user("b"), assistant("c"), assistant("d")},
                   R"([{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},
                       {"role":"assistant","content":[{"type":"text","text":"c"},{"type":"text","text":"d"}]}])");
 }
 
-TEST(AnthropicRequest, LeavesOutWhatIsEmpty) {
+TEST(AnthropicRequest, LeavesOutEmptyContent) {
   expect_messages({user("a"), assistant(" \n"), user(""), user("b")},
                   R"([{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}])");
   expect_messages({user("go"), calling("", {{.id = "t", .name = "f"}}), tool_result("t", "")},
@@ -136,7 +136,7 @@ TEST(AnthropicRequest, LeavesOutWhatIsEmpty) {
   EXPECT_TRUE(nothing.error().is<ValidationError>(ValidationError::Reason::invalid_message));
 }
 
-TEST(AnthropicRequest, PutsResultsOfToolsFirst) {
+TEST(AnthropicRequest, PutsToolResultsFirst) {
   expect_messages({user("go"), calling("on it", {{.id = "t", .name = "f", .arguments = {{"a", 1}}}}), user("hurry"),
                    tool_result("t", "r")},
                   R"([{"role":"user","content":"go"},
@@ -164,13 +164,13 @@ TEST(AnthropicRequest, RefusesImagesOfTheAssistant) {
   EXPECT_TRUE(request(call).error().is<AdapterError>(AdapterError::Reason::unsupported_feature));
 }
 
-TEST(AnthropicRequest, AToolWhoseSchemaIsNoObjectIsSentWithoutOne) {
+TEST(AnthropicRequest, AToolWhoseSchemaIsNotAnObjectIsSentWithoutOne) {
   AdapterCall call = call_of({user("hi")});
   call.request.tools = {{.name = "f", .schema = 5}};
   EXPECT_EQ(body(call)["tools"][0]["input_schema"], json(R"({"type":"object","properties":{}})"));
 }
 
-TEST(AnthropicRequest, AddsWhatPartsAndToolsSayInTheProvidersOwnWords) {
+TEST(AnthropicRequest, AddsTheProvidersMetadataOfPartsAndTools) {
   TextPart part{"long"};
   part.metadata["anthropic"] = {{"cache_control", {{"type", "ephemeral"}}}};
   AdapterCall call = call_of({user(std::vector<Part>{part, TextPart{"short"}})});
@@ -203,7 +203,7 @@ TEST(AnthropicRequest, WritesToolChoices) {
   EXPECT_EQ(choice(ToolChoice::from_json({{"type", "auto"}})), json(R"({"type":"auto"})"));
 }
 
-TEST(AnthropicRequest, RefusesChoicesThatCannotBeMet) {
+TEST(AnthropicRequest, RefusesImpossibleToolChoices) {
   AdapterCall call = call_of({user("hi")});
   call.request.tool_choice = ToolChoice::required();
   EXPECT_TRUE(request(call).error().is<ValidationError>(ValidationError::Reason::invalid_request));
@@ -214,7 +214,7 @@ TEST(AnthropicRequest, RefusesChoicesThatCannotBeMet) {
   EXPECT_TRUE(request(call).has_value());
 }
 
-TEST(AnthropicRequest, AsksForStructureNativelyWhileThinkingOrOnDemand) {
+TEST(AnthropicRequest, AsksForStructureNativelyWithThinkingOrOnRequest) {
   AdapterCall call = call_of({user("hi")});
   call.request.response_format = ResponseFormat::json_schema("x", {{"type", "object"}, {"properties", Json::object()}});
   const Json format = json(R"({"type":"json_schema","schema":{"type":"object","properties":{},
@@ -226,7 +226,7 @@ TEST(AnthropicRequest, AsksForStructureNativelyWhileThinkingOrOnDemand) {
   EXPECT_TRUE(json_equal(body(call)["output_config"], {{"format", format}, {"effort", "max"}}));
 }
 
-TEST(AnthropicRequest, AnAnswerToolBesideOthersIsOneOfThem) {
+TEST(AnthropicRequest, TheAnswerToolIsAddedToOtherTools) {
   AdapterCall call = call_of({user("hi")});
   call.request.response_format = ResponseFormat::json_schema("a b", {{"type", "object"}});
   call.request.tools = {{.name = "f"}};
@@ -245,7 +245,7 @@ TEST(AnthropicRequest, JsonWithoutASchemaIsAskedForByATool) {
   EXPECT_TRUE(request(call).error().is<AdapterError>(AdapterError::Reason::unsupported_feature));
 }
 
-TEST(AnthropicSchema, MovesWhatIsRefusedIntoTheDescription) {
+TEST(AnthropicSchema, MovesRefusedRulesIntoTheDescription) {
   const Json adapted = anthropic_schema(json(R"json({
     "$schema":"s","type":"object","additionalProperties":true,
     "properties":{

@@ -18,9 +18,9 @@ constexpr std::array<std::string_view, 11> kKept = {
     "minItems", "default", "additionalProperties"};
 constexpr std::array<std::string_view, 3> kListsOfSchemas = {"anyOf", "allOf", "oneOf"};
 constexpr std::array<std::string_view, 3> kMapsOfSchemas = {"properties", "$defs", "definitions"};
-// Names that tell a reader of the schema something, and the model nothing.
+// Keywords that mean nothing to the model.
 constexpr std::array<std::string_view, 4> kDropped = {"$schema", "$id", "$comment", "$anchor"};
-// Schemas are followed this deep; what is deeper is left as it is, for the provider to judge.
+// Deeper levels of a schema are sent unchanged.
 constexpr int kMaxDepth = 200;
 
 bool is_one_of(const auto& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }

@@ -9,7 +9,7 @@
 #include "providers/anthropic/body.hpp"
 #include "providers/anthropic/errors.hpp"
 #include "providers/anthropic/text_delta.hpp"
-#include "providers/failures.hpp"
+#include "providers/provider_errors.hpp"
 #include "providers/provider_json.hpp"
 
 namespace allm {
@@ -30,8 +30,8 @@ bool AnthropicStream::take_common(std::string_view data, std::vector<Event>& eve
   if (!answer_.started()) return false;
   const std::optional<AnthropicDelta> delta = read_anthropic_delta(data);
   if (!delta) return false;
-  const std::string_view problem = answer_.append(delta->index, delta->kind, delta->text, events);
-  if (!problem.empty()) fail_malformed(problem, data, events);
+  const std::string_view error = answer_.append(delta->index, delta->kind, delta->text, events);
+  if (!error.empty()) fail_malformed(error, data, events);
   return true;
 }
 
@@ -43,15 +43,15 @@ void AnthropicStream::take_chunk(std::string_view name, const Json& chunk, std::
   }
   const bool of_message = type == "message_start" || type == "message_delta" || type == "message_stop";
   const bool of_block = type.starts_with("content_block_");
-  if (!of_message && !of_block) return;  // pings, and what later versions may add
+  if (!of_message && !of_block) return;  // pings, and events of later versions
   if (type == "message_start" || !answer_.started()) answer_.start(member_or_null(chunk, "message"), events);
 
   const std::int64_t index = integer_member(chunk, "index").value_or(0);
-  std::string_view problem;
+  std::string_view error;
   if (type == "content_block_start") {
-    problem = answer_.start_block(index, member_or_null(chunk, "content_block"), events);
+    error = answer_.start_block(index, member_or_null(chunk, "content_block"), events);
   } else if (type == "content_block_delta") {
-    problem = take_delta(index, member_or_null(chunk, "delta"), events);
+    error = take_delta(index, member_or_null(chunk, "delta"), events);
   } else if (type == "content_block_stop") {
     answer_.stop_block(index, events);
   } else if (type == "message_delta") {
@@ -59,21 +59,21 @@ void AnthropicStream::take_chunk(std::string_view name, const Json& chunk, std::
   } else if (type == "message_stop") {
     complete(answer_.complete(events), events);
   }
-  if (!problem.empty()) fail_malformed(problem, write_json(chunk).value_or(""), events);
+  if (!error.empty()) fail_malformed(error, write_json(chunk).value_or(""), events);
 }
 
 std::string_view AnthropicStream::take_delta(std::int64_t index, const Json& delta, std::vector<Event>& events) {
   const std::string_view type = text_member(delta, "type");
   if (type == "citations_delta") return answer_.add_citation(index, member_or_null(delta, "citation"));
   const AnthropicDeltaForm* form = anthropic_delta_form(type);
-  // Later versions may add kinds of deltas; the answer without them is still one.
+  // Unknown kinds of deltas, which later versions may add, are ignored.
   if (form == nullptr) return {};
   return answer_.append(index, form->kind, text_member(delta, form->member), events);
 }
 
 void AnthropicStream::end(std::string_view stray, std::vector<Event>& events) {
   if (answer_.has_stop_reason()) return complete(answer_.complete(events), events);
-  // A document that was announced as a stream.
+  // A document with the content type of a stream.
   const std::optional<Json> document = answer_.started() ? std::nullopt : parse_provider_json(stray);
   if (document && document->is_object()) {
     std::vector<Event> whole;

@@ -1,4 +1,4 @@
-// Reads a streamed answer. One thread at a time.
+// Decodes a streamed answer. One thread at a time.
 #pragma once
 
 #include "providers/anthropic/answer.hpp"
@@ -16,7 +16,7 @@ class AnthropicStream final : public SseDecoder {
   void end(std::string_view stray, std::vector<Event>& events) override;
   void before_error(std::vector<Event>& events) override;
 
-  // What is wrong with the chunk, "" if nothing is.
+  // Returns an error message, or "" if the chunk is valid.
   std::string_view take_delta(std::int64_t index, const Json& delta, std::vector<Event>& events);
 
   AnthropicAnswer answer_;

@@ -66,7 +66,7 @@ Result<AnthropicStructure> anthropic_structure(const AnthropicCodecOptions& opti
     return AnthropicStructure{.way = Way::native,
                               .format = {{"type", "json_schema"}, {"schema", anthropic_schema(schema)}}};
   }
-  // The caller wants this one tool called, so this turn is not the one that answers.
+  // The caller forces the call of another tool, so this turn is not the answer.
   if (forces_one_tool(call)) return AnthropicStructure{};
   return AnthropicStructure{
       .way = Way::tool, .tool_name = tool_name_for(text_member(format.json(), "name")), .schema = schema};

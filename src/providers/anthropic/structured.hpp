@@ -1,4 +1,4 @@
-// How an answer in JSON is asked for, and so where in the response it is found. Pure; any thread.
+// Decides how a JSON answer is requested, and thus where the response contains it. Pure; safe to call from any thread.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@ struct AnthropicStructure {
   Json format = null_json();   // for native
 };
 
-// Whether the model thinks before it answers, by the settings of the call.
+// Whether the settings of the call turn thinking on.
 bool anthropic_thinks(const Json& settings);
 
-// Fails with AdapterError `unsupported_feature` where a format cannot be had.
+// Fails with AdapterError `unsupported_feature` for JSON without a schema if a tool cannot be used.
 Result<AnthropicStructure> anthropic_structure(const AnthropicCodecOptions& options, const AdapterCall& call,
                                                const Json& settings);
 

@@ -14,7 +14,7 @@ namespace ondemand = simdjson::ondemand;
 
 static_assert(kSsePadding >= simdjson::SIMDJSON_PADDING);
 
-// Larger events are rare, and the parser keeps memory in proportion to the largest that it has seen.
+// Larger events are rare, and the parser keeps memory in proportion to the largest one.
 constexpr std::size_t kMaxBytes = 64U << 10U;
 
 using Delta = AnthropicAnswer::Delta;
@@ -25,7 +25,7 @@ constexpr std::array<AnthropicDeltaForm, 4> kForms = {{
     {"signature_delta", "signature", Delta::signature},
 }};
 
-// The two members of a delta, in whatever order.
+// Reads the two members of a delta, in any order.
 bool read_delta(ondemand::value value, AnthropicDelta& delta) {
   ondemand::object object;
   if (value.get_object().get(object) != simdjson::SUCCESS) return false;

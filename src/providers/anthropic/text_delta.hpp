@@ -1,4 +1,4 @@
-// The event that nearly all of a stream consists of, read in place. Any thread.
+// Reads the most common event of a stream in place, without a JSON value. Safe to call from any thread.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ struct AnthropicDelta {
   std::string_view text = {};  // valid until the next call on this thread
 };
 
-// {"type": "content_block_delta", "index", "delta": {"type", <one text>}}; nothing for everything else, such as a
-// delta with further members. At least kSsePadding readable bytes must follow the data.
+// {"type": "content_block_delta", "index", "delta": {"type", <one text>}}; nullopt for everything else, such as a delta
+// with further members. At least kSsePadding readable bytes must follow the data.
 std::optional<AnthropicDelta> read_anthropic_delta(std::string_view data);
 
-// The kind of a delta and the name of the member with its text; nothing if it is none of them.
+// A type of delta, its kind, and the member that contains its text. anthropic_delta_form returns null for other types.
 struct AnthropicDeltaForm {
   std::string_view type;
   std::string_view member;

@@ -43,7 +43,7 @@ Usage anthropic_usage(const Json& counts) {
     if (name == "server_tool_use" && value.is_object()) {
       usage.tool_usage = value;
     } else if (name == "cache_creation" && value.is_object()) {
-      // Side by side with the others, so that they are added up over steps.
+      // At the top level of `extra`, so that they are summed over steps.
       usage.extra.update(value);
     } else {
       usage.extra[name] = value;

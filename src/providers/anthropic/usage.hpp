@@ -1,14 +1,14 @@
-// Anthropic's token counts. Pure; any thread.
+// Anthropic's token counts. Pure; safe to call from any thread.
 #pragma once
 
 #include "allm/response.hpp"
 
 namespace allm {
 
-// Lays newer counts over older ones. Null says nothing, so it erases nothing.
+// Overwrites older counts with newer ones; nulls are ignored.
 void merge_anthropic_usage(Json& counts, const Json& newer);
-// The wire counts prompt tokens apart from those that were read from or written to the cache; Usage counts all of them
-// as input. Their own number is in `extra.uncached_input_tokens`.
+// Anthropic's `input_tokens` exclude tokens that were read from or written to the cache; Usage::input_tokens includes
+// them. Anthropic's number is in `extra.uncached_input_tokens`.
 Usage anthropic_usage(const Json& counts);
 
 }  // namespace allm

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "providers/call_ids.hpp"
-#include "providers/failures.hpp"
 #include "providers/gemini/kept_parts.hpp"
 #include "providers/gemini/usage.hpp"
+#include "providers/provider_errors.hpp"
 #include "providers/provider_json.hpp"
 
 namespace allm {
@@ -36,7 +36,7 @@ constexpr std::array<Ending, 16> kEndings = {{
     {"MALFORMED_RESPONSE", FinishReason::error},
 }};
 
-// Facts about an answer that are no part of its text.
+// Members of a candidate that are not part of its text.
 constexpr std::array<std::string_view, 4> kCandidateFacts = {"finishMessage", "groundingMetadata", "citationMetadata",
                                                              "urlContextMetadata"};
 
@@ -92,7 +92,7 @@ void GeminiAnswer::take_part(const Json& part, std::vector<Event>& events) {
   if (is_thought) {
     const std::string_view thoughts = text_member(part, "text");
     if (!thoughts.empty()) events.emplace_back(ReasoningDelta{.delta = std::string(thoughts)});
-    // The summary of a thought is for people; only what the provider signed must come back.
+    // Only signed parts must be sent back; an unsigned thought summary need not be.
     if (!is_signed) return;
   }
   Part& added = parts_.emplace_back(Part{.value = part});
@@ -104,7 +104,7 @@ void GeminiAnswer::take_part(const Json& part, std::vector<Event>& events) {
 void GeminiAnswer::add_text(std::string_view text, std::vector<Event>& events) {
   has_candidate_ = true;
   if (text.empty()) return;
-  // What is signed must come back in the part that it came in, so nothing is added to that.
+  // A signed part must be sent back unchanged, so no text is added to it.
   if (parts_.empty() || !parts_.back().value.is_null()) parts_.emplace_back();
   parts_.back().text += text;
   events.emplace_back(TextDelta{.delta = std::string(text)});

@@ -1,5 +1,5 @@
-// One answer as it comes in, part by part, from a stream or a whole body. Gives the events of the parts and, at the
-// end, the message. One thread at a time.
+// Builds one answer from its parts, which come from a stream or a whole body. Produces the events of the parts and, at
+// the end, the message. One thread at a time.
 #pragma once
 
 #include <optional>
@@ -13,12 +13,12 @@ namespace allm {
 
 class GeminiAnswer {
  public:
-  // `call_id_prefix` begins the ids of calls to which the provider gave none.
+  // `call_id_prefix` is the prefix of ids for calls that the provider sends without one.
   explicit GeminiAnswer(std::string call_id_prefix);
 
-  // One response object that is no error.
+  // Adds one response object that is not an error.
   void take(const Json& response, std::vector<Event>& events);
-  // What the common chunk of a stream consists of, without a value having been made of it.
+  // Add the members of a stream's most common chunk, which is read without a JSON value.
   void start(std::vector<Event>& events);
   void add_text(std::string_view text, std::vector<Event>& events);
   void note_finish(std::string_view reason);
@@ -27,17 +27,17 @@ class GeminiAnswer {
 
   bool has_candidate() const { return has_candidate_; }
   bool has_finish() const { return !finish_.empty(); }
-  // Whether the prompt was refused, so that there is no answer.
+  // Whether the prompt was blocked, so that there is no answer.
   bool is_blocked() const { return !block_reason_.empty() && !has_finish(); }
-  // The message; nothing if the counts that came with it cannot be read.
+  // The message; nullopt if its token counts are malformed.
   std::optional<MessageCompleted> complete();
-  // The message of a prompt that was refused.
+  // The message for a prompt that was blocked.
   MessageCompleted complete_blocked(bool with_usage);
 
  private:
   struct Part {
-    Json value = nullptr;   // as the wire has it; null for a text that is not signed
-    std::string text = {};  // of the answer
+    Json value = nullptr;   // as the provider sent it; null for a text without a signature
+    std::string text = {};  // the text that the part adds to the answer
   };
 
   void take_candidate(const Json& candidate, std::vector<Event>& events);

@@ -3,9 +3,9 @@
 #include <optional>
 #include <utility>
 
-#include "providers/failures.hpp"
 #include "providers/gemini/errors.hpp"
 #include "providers/gemini/gemini.hpp"
+#include "providers/provider_errors.hpp"
 #include "providers/provider_json.hpp"
 
 namespace allm {

@@ -1,5 +1,5 @@
-// Reads an answer that came as one JSON document: a response, or the list of them that a stream without `alt=sse` is.
-// One thread at a time.
+// Decodes an answer that is one JSON document: a response, or the list of responses that a stream without `alt=sse`
+// consists of. One thread at a time.
 #pragma once
 
 #include "providers/gemini/answer.hpp"
@@ -17,7 +17,7 @@ class GeminiBody final : public WholeDecoder {
   GeminiAnswer answer_;
 };
 
-// Takes the response, or each of a list of them.
+// Adds the response, or each response of a list.
 void take_gemini_responses(const Json& document, GeminiAnswer& answer, std::vector<Event>& events);
 
 }  // namespace allm

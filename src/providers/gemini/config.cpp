@@ -14,7 +14,7 @@ namespace allm {
 namespace {
 
 using Renames = std::pair<std::string_view, std::string_view>;
-// Names that people know from other providers, or write in snake_case as everything else.
+// Names of other providers and names in snake_case, with Gemini's names.
 constexpr std::array<Renames, 14> kRenamed = {{
     {"top_p", "topP"},
     {"top_k", "topK"},
@@ -63,7 +63,7 @@ Status write_format(Json& config, const GeminiCodecOptions& options, const Respo
   return {};
 }
 
-// Gemini 2.5 counts tokens where later models have levels.
+// Gemini 2.5 has a budget of tokens, later models have levels.
 Json thinking_for_effort(std::string_view effort, std::string_view model) {
   if (model.find("gemini-2.5") != std::string_view::npos) {
     if (effort == "none") return {{"thinkingBudget", 0}};
@@ -79,7 +79,7 @@ void write_thinking(Json& config, const Json& effort, std::string_view model) {
   if (!effort.is_string()) return;
   Json& thinking = config["thinkingConfig"];
   if (!thinking.is_object()) thinking = Json::object();
-  // Both at once are refused, and what was said by its own name counts more.
+  // Gemini refuses both at once; the caller's own setting takes precedence.
   if (thinking.contains("thinkingBudget") || thinking.contains("thinkingLevel")) return;
   thinking.update(thinking_for_effort(effort.get_ref<const std::string&>(), model));
 }

@@ -1,4 +1,4 @@
-// Settings of a request, by Gemini's names and in Gemini's places. Pure; any thread.
+// Writes the settings of a request with Gemini's names and structure. Pure; safe to call from any thread.
 #pragma once
 
 #include "allm/adapter.hpp"
@@ -7,8 +7,8 @@
 
 namespace allm {
 
-// Writes `generationConfig` and what the settings say beside it into a body that has everything else. Fails as
-// gemini_body does.
+// Writes `generationConfig` and the settings beside it into a body that contains everything else. Fails like
+// gemini_body.
 Status write_gemini_config(Json& body, const GeminiCodecOptions& options, const AdapterCall& call);
 
 }  // namespace allm

@@ -59,7 +59,7 @@ class ContentWriter {
 
   void append(std::string_view role, Json parts) {
     if (parts.empty()) return;
-    // All that the model said in one turn must be one content.
+    // Everything that the model sent in one turn must be one content.
     if (role == "model" && !contents_.empty() && contents_.back()["role"] == role) {
       Json& before = contents_.back()["parts"];
       for (Json& part : parts) before.push_back(std::move(part));
@@ -94,7 +94,7 @@ class ContentWriter {
     return {{"fileData", std::move(file)}};
   }
 
-  // The call with that id, in the turn that is being answered or, failing that, any earlier one.
+  // The call with that id, in the turn that is being answered or else in any earlier turn.
   const ToolCall* find_call(std::string_view id, std::size_t before) const {
     const auto in = [id](const Message& message) -> const ToolCall* {
       const auto found = std::ranges::find(message.tool_calls, id, &ToolCall::id);
@@ -168,13 +168,13 @@ class ContentWriter {
   std::size_t next_media_ = 0;
   Json contents_ = Json::array();
   const Message* caller_ = nullptr;  // the last message with calls
-  // Answers to it that are not written yet, by the place of their call among those of the turn: without ids the
-  // provider matches answers to calls by their order.
+  // Answers to its calls that are not written yet, by the index of the call: without ids the provider matches answers
+  // to calls by their order.
   std::multimap<std::size_t, Json> answers_;
   std::optional<Error> error_;
 };
 
-// Whether results of tools may hold more than text: from Gemini 3 on.
+// Whether tool results may contain media: from Gemini 3 on.
 bool takes_media_results(std::string_view model) {
   constexpr std::string_view kFamily = "gemini-";
   const std::size_t at = model.find(kFamily);

@@ -1,4 +1,5 @@
-// A conversation as Gemini wants it: contents of user and model. Any thread; files that parts name are read.
+// Writes a conversation in Gemini's form: contents of user and model. Reads the files that parts name. Safe to call
+// from any thread.
 #pragma once
 
 #include <string_view>
@@ -9,9 +10,9 @@
 
 namespace allm {
 
-// The member `contents`. What tools answered to one turn of the model is one content, in the order of the calls. Fails
-// with ValidationError `invalid_message` for content that cannot be sent, and with AdapterError `unsupported_feature`
-// for parts that the provider does not carry; `model` decides what results of tools may hold.
+// The member `contents`. All tool results of one turn are one content, in the order of the calls. Fails with
+// ValidationError `invalid_message` for content that no provider accepts, and with AdapterError `unsupported_feature`
+// for parts that this provider does not accept; `model` decides whether tool results may contain media.
 Result<Json> gemini_contents(const MessageList& messages, const GeminiCodecOptions& options, std::string_view model);
 
 }  // namespace allm

@@ -4,14 +4,14 @@
 #include <array>
 #include <utility>
 
-#include "providers/failures.hpp"
 #include "providers/gemini/gemini.hpp"
+#include "providers/provider_errors.hpp"
 #include "providers/provider_json.hpp"
 
 namespace allm {
 namespace {
 
-// The HTTP status of each of Google's names.
+// The HTTP status of each of Google's status names.
 constexpr std::array<std::pair<std::string_view, int>, 10> kStatuses = {{
     {"INVALID_ARGUMENT", 400},
     {"FAILED_PRECONDITION", 400},
@@ -28,7 +28,7 @@ constexpr std::array<std::pair<std::string_view, int>, 10> kStatuses = {{
 constexpr std::array<std::string_view, 2> kContextMarkers = {"exceeds the maximum number of tokens",
                                                              "input token count"};
 
-// A quota that is full until tomorrow.
+// Whether the exhausted quota is a daily one.
 bool names_daily_quota(const Json& detail) {
   const Json* violations = find_member(detail, "violations");
   return violations != nullptr && violations->is_array() && std::ranges::any_of(*violations, [](const Json& violation) {
@@ -36,7 +36,7 @@ bool names_daily_quota(const Json& detail) {
          });
 }
 
-void read_details(FailureFacts& facts, const Json& details) {
+void read_details(ErrorFacts& facts, const Json& details) {
   if (!details.is_array()) return;
   for (const Json& detail : details) {
     const std::string_view type = text_member(detail, "@type");
@@ -48,7 +48,7 @@ void read_details(FailureFacts& facts, const Json& details) {
   }
 }
 
-void refine(FailureFacts& facts, const FailureReport& report) {
+void refine(ErrorFacts& facts, const ErrorReport& report) {
   const bool context = std::ranges::any_of(
       kContextMarkers, [&](std::string_view marker) { return contains_word(report.message, marker); });
   if (facts.reason == AdapterError::Reason::invalid_request && context) {
@@ -59,16 +59,16 @@ void refine(FailureFacts& facts, const FailureReport& report) {
 
 }  // namespace
 
-Error gemini_failure(const HttpResponseHead& head, std::string_view body) {
-  FailureFacts facts = facts_from_head(kGemini, head);
-  const FailureReport report = read_failure(body);
+Error gemini_error(const HttpResponseHead& head, std::string_view body) {
+  ErrorFacts facts = facts_from_head(kGemini, head);
+  const ErrorReport report = read_error(body);
   refine(facts, report);
   return provider_error(std::move(facts), report);
 }
 
 Error gemini_event_error(const Json& chunk) {
-  const FailureReport report = read_failure(chunk);
-  FailureFacts facts{.provider = kGemini};
+  const ErrorReport report = read_error(chunk);
+  ErrorFacts facts{.provider = kGemini};
   const auto named = std::ranges::find(kStatuses, report.status, &std::pair<std::string_view, int>::first);
   if (named != kStatuses.end()) {
     facts.reason = reason_for_status(named->second);

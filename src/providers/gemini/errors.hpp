@@ -1,4 +1,4 @@
-// Google's errors, as responses and within a stream. Pure; any thread.
+// Google's errors, as responses and within a stream. Pure; safe to call from any thread.
 #pragma once
 
 #include <string_view>
@@ -9,9 +9,9 @@
 
 namespace allm {
 
-// Of a response of status 400 and above.
-Error gemini_failure(const HttpResponseHead& head, std::string_view body);
-// Of {"error": {"code", "message", "status", "details"}} in a response that began well.
+// The error of a response with status 400 or above.
+Error gemini_error(const HttpResponseHead& head, std::string_view body);
+// The error of {"error": {"code", "message", "status", "details"}} in a response whose status was not an error.
 Error gemini_event_error(const Json& chunk);
 
 }  // namespace allm

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kModels = "models/";
 
-// A model's name as part of a URL, which must not become more than that.
+// Escapes a model's name for the path of a URL.
 std::string url_path(std::string_view model) {
   std::string path;
   for (const char c : model) {
@@ -27,8 +27,8 @@ std::string url_path(std::string_view model) {
   return path;
 }
 
-// Begins the ids of calls to which the provider gave none. They must differ from all others of the conversation, whose
-// messages only grow in number.
+// The prefix of ids for calls that came without one. It contains the number of messages, which only grows, so the ids
+// differ from all others of the conversation.
 std::string call_id_prefix(const AdapterCall& call) {
   constexpr std::uint64_t kPrime = 1099511628211U;
   std::uint64_t hash = 14695981039346656037U;
@@ -66,12 +66,10 @@ class GeminiCodec final : public Codec {
     };
   }
 
-  Error failure(const HttpResponseHead& head, std::string_view body) const override {
-    return gemini_failure(head, body);
-  }
+  Error error(const HttpResponseHead& head, std::string_view body) const override { return gemini_error(head, body); }
 
  private:
-  // Names such as tunedModels/x are complete; plain ones are below models/.
+  // A name such as tunedModels/x is a complete path; other names get the prefix models/.
   static std::string path(std::string_view model, AnswerForm form) {
     const std::string name =
         model.find('/') == std::string_view::npos ? std::string(kModels) + std::string(model) : std::string(model);

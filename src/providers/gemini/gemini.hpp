@@ -1,10 +1,10 @@
 // Google's Gemini API.
 //
-// What a neutral message cannot say is kept in its metadata under "gemini": the parts of an answer with their thought
-// signatures and the provider's own ids of calls, which the next request sends back as they were. A call's signature is
-// also in its metadata as "thoughtSignature". Members of `metadata.gemini` of a tool are added to its declaration.
+// State that allm::Message has no field for is kept in its metadata under "gemini": the parts of an answer with their
+// thought signatures and the provider's own call ids, which the next request sends back unchanged. A call's signature
+// is also in its metadata as "thoughtSignature". Members of `metadata.gemini` of a tool are added to its declaration.
 //
-// Settings are sent in `generationConfig`, in snake_case or camelCase, but for those that the API has beside it
+// Settings, in snake_case or camelCase, are sent in `generationConfig`, except for those that the API has outside of it
 // (safetySettings, cachedContent, toolConfig, labels; `tools` are added to the declared ones). `stop`, `max_tokens` and
 // `reasoning_effort` are translated.
 #pragma once
@@ -17,16 +17,16 @@
 namespace allm {
 
 struct GeminiCodecOptions {
-  // A gateway or proxy that speaks the same protocol has another one.
+  // Change it for a gateway or proxy that speaks the same protocol.
   std::string base_url = "https://generativelanguage.googleapis.com/v1beta";
-  // Send schemas as they are (`parametersJsonSchema`, `responseJsonSchema`) instead of in the API's own dialect. Off
-  // because not every model takes them; on, recursive schemas can be sent.
+  // Send schemas unchanged (`parametersJsonSchema`, `responseJsonSchema`) instead of in the API's own dialect. Needed
+  // for recursive schemas. Off by default, because not every model accepts them.
   bool json_schemas = false;
-  // Let the provider fetch images from https URLs (`fileData`). Off because only newer models do, and because it tells
-  // the provider's servers to call others.
+  // Let the provider fetch images from https URLs (`fileData`). Off by default, because only newer models support it,
+  // and because it makes the provider's servers send requests to other hosts.
   bool fetch_image_urls = false;
-  // Mark calls of a history that has no thought signatures, one from another provider say, so that Gemini 3 does not
-  // refuse them. Off because the mark is a workaround that costs quality of thought.
+  // Mark calls that have no thought signature, for example because another provider made them, so that Gemini 3 does
+  // not refuse them. Off by default, because the mark is a workaround that lowers the quality of reasoning.
   bool excuse_missing_signatures = false;
 };
 

@@ -1,4 +1,4 @@
-// Whole exchanges: the transcripts, requests that follow from them, hostile bodies.
+// Whole exchanges: transcripts, the requests that follow them, and malicious bodies.
 #include "providers/gemini/gemini.hpp"
 
 #include <string>
@@ -45,16 +45,16 @@ Json written(const AdapterCall& call) {
 const Error& last_error(const std::vector<Event>& events) { return events.back().get_if<ErrorEvent>()->error; }
 
 class GeminiTranscript : public ::testing::TestWithParam<const char*> {};
-TEST_P(GeminiTranscript, IsDecodedHoweverItIsSplit) { expect_transcript(codec(), {}, load_transcript(GetParam())); }
+TEST_P(GeminiTranscript, IsDecodedForEverySplit) { expect_transcript(codec(), {}, load_transcript(GetParam())); }
 INSTANTIATE_TEST_SUITE_P(All, GeminiTranscript,
                          ::testing::Values("gemini-max-tokens-empty", "gemini-midstream-sse-error",
                                            "gemini-prompt-blocked-stream", "gemini-prompt-blocked",
                                            "gemini-safety-finish", "gemini-text",
                                            "gemini-thought-signature-roundtrip"));
 
-TEST(Gemini, AWrongKeyIsAnAuthenticationFailure) {
+TEST(Gemini, AWrongKeyIsAuthenticationFailed) {
   const Transcript transcript = load_transcript("gemini-400-bad-key");
-  expect_error(codec().failure(transcript.head, transcript.body), transcript.expect()["error"]);
+  expect_error(codec().error(transcript.head, transcript.body), transcript.expect()["error"]);
 }
 
 TEST(Gemini, ABlockedPromptSaysWhy) {
@@ -75,7 +75,7 @@ TEST(Gemini, TheRequestOfATranscriptIsWritten) {
   EXPECT_TRUE(json_equal(*parse_json(request->body), transcript.json["request"]["body"])) << request->body;
 }
 
-TEST(Gemini, SignaturesAndIdsGoBackAfterSaveAndLoad) {
+TEST(Gemini, SignaturesAndIdsAreSentBackAfterSaveAndLoad) {
   const Transcript transcript = load_transcript("gemini-thought-signature-roundtrip");
   const Message answer = stored_message(expect_transcript(codec(), {}, transcript));
   const Json& expected = transcript.json["next_request"]["body"];
@@ -93,7 +93,7 @@ TEST(Gemini, SignaturesAndIdsGoBackAfterSaveAndLoad) {
   }
 }
 
-TEST(Gemini, EqualCallsWithoutIdsAreTwoCallsAndTheirIdsStayHere) {
+TEST(Gemini, EqualCallsWithoutIdsAreTwoCallsAndTheirIdsAreNotSent) {
   const std::vector<Event> events = stream(
       {R"({"candidates":[{"content":{"parts":[{"functionCall":{"name":"roll","args":{"sides":6}}},)"
        R"({"functionCall":{"name":"roll","args":{"sides":6}}}],"role":"model"},"index":0,"finishReason":"STOP"}]})"});
@@ -130,7 +130,7 @@ TEST(Gemini, ThoughtsAreReasoningAndTrailingSignaturesAreKept) {
   EXPECT_EQ(body["contents"][1]["parts"], *parse_json(R"([{"text":"Hello"},{"text":"","thoughtSignature":"Ct"}])"));
 }
 
-TEST(Gemini, AnEditedMessageIsRebuiltFromWhatItSaysNow) {
+TEST(Gemini, AnEditedMessageIsSentFromItsCurrentContent) {
   const Transcript transcript = load_transcript("gemini-thought-signature-roundtrip");
   Message answer = stored_message(decoded(codec(), {}, transcript.head, transcript.body));
   answer.tool_calls.pop_back();
@@ -152,7 +152,7 @@ TEST(Gemini, TheEndOfTheBodyEndsTheAnswer) {
                   .is<AdapterError>(AdapterError::Reason::network_error));
 }
 
-TEST(Gemini, ARawErrorAfterTheStreamIsTheError) {
+TEST(Gemini, AnErrorDocumentAfterTheStreamIsReported) {
   const std::string body = sse({R"({"candidates":[{"content":{"parts":[{"text":"Well"}]}}]})"}) +
                            "{\r\n  \"error\": {\r\n    \"code\": 503,\r\n    \"message\": \"overloaded\",\r\n"
                            "    \"status\": \"UNAVAILABLE\"\r\n  }\r\n}\r\n";
@@ -162,14 +162,14 @@ TEST(Gemini, ARawErrorAfterTheStreamIsTheError) {
   EXPECT_EQ(last_error(events).message(), "overloaded");
 }
 
-TEST(Gemini, TheDelayOfAQuotaIsReadAndADailyOneIsHopeless) {
+TEST(Gemini, TheDelayOfAQuotaIsReadAndADailyQuotaIsNotRetryable) {
   const auto failed = [](const char* quota) {
-    return codec().failure({429, {}},
-                           R"({"error":{"code":429,"message":"Quota","status":"RESOURCE_EXHAUSTED","details":[)"
-                           R"({"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":")" +
-                               std::string(quota) +
-                               R"("}]},{"@type":"type.googleapis.com/google.rpc.RetryInfo",)"
-                               R"("retryDelay":"31.504200731s"}]}})");
+    return codec().error({429, {}},
+                         R"({"error":{"code":429,"message":"Quota","status":"RESOURCE_EXHAUSTED","details":[)"
+                         R"({"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":")" +
+                             std::string(quota) +
+                             R"("}]},{"@type":"type.googleapis.com/google.rpc.RetryInfo",)"
+                             R"("retryDelay":"31.504200731s"}]}})");
   };
   const Error minute = failed("GenerateRequestsPerMinutePerProjectPerModel-FreeTier");
   EXPECT_TRUE(minute.is<AdapterError>(AdapterError::Reason::rate_limited));
@@ -208,7 +208,7 @@ TEST(Gemini, ABrokenChunkEndsTheStream) {
   EXPECT_TRUE(last_error(usage).is<StreamError>(StreamError::Reason::malformed_event));
 }
 
-TEST(Gemini, BrokenCountsAreNoticedThoughOthersFollow) {
+TEST(Gemini, MalformedCountsAreAnErrorEvenIfOthersFollow) {
   const std::vector<Event> events =
       stream({R"({"candidates":[{"content":{"parts":[{"text":"a"}]}}],"usageMetadata":{"totalTokenCount":09}})",
               R"({"candidates":[{"content":{"parts":[{"text":"b"}]},"finishReason":"STOP"}],"usageMetadata":{}})"});
@@ -216,7 +216,7 @@ TEST(Gemini, BrokenCountsAreNoticedThoughOthersFollow) {
   EXPECT_TRUE(last_error(events).is<StreamError>(StreamError::Reason::malformed_event));
 }
 
-TEST(Gemini, WhateverTheBodyIsItEndsWithOneTerminalEvent) {
+TEST(Gemini, EveryBodyEndsWithOneTerminalEvent) {
   for (const char* body : {"", "null", "[]", "{", "{}", "[1]", R"({"candidates":{}})", R"({"candidates":[1,null,{}]})",
                            R"({"error":"x"})", R"([{"error":{"code":429}}])", "\xff\xfe", R"({"promptFeedback":{}})",
                            R"({"candidates":[{"content":{"parts":[7,{"functionCall":3},{"text":4}]}}]})"}) {

@@ -30,7 +30,7 @@ bool is_call(const Json& part, const ToolCall& call) {
   return text_member(function, "name") == call.name && (id.empty() || id == call.id) && same_arguments;
 }
 
-// Whether the parts have the text and the calls of the message, and no others.
+// Whether the parts have exactly the text and the calls of the message.
 bool tell_the_same(const Json& parts, const Message& message) {
   std::string text;
   std::size_t calls = 0;

@@ -1,5 +1,5 @@
-// The parts of an answer that neutral content cannot express, kept in the message's metadata. Pure functions; any
-// thread.
+// Keeps the parts of an answer that allm::Message has no field for in its metadata. Pure functions; safe to call from
+// any thread.
 #pragma once
 
 #include <string_view>
@@ -8,12 +8,12 @@
 
 namespace allm {
 
-// Keeps the parts with the message, unless its neutral content says all that is in them.
+// Stores the parts in the message, unless its text and calls already contain everything.
 void keep_parts(Message& message, Json parts);
-// The parts to send for an assistant message: those that were kept, if its text and calls are still those of the parts,
-// else its text and calls.
+// The parts to send for an assistant message: the kept ones, or parts made from its text and calls if these have been
+// changed since.
 Json sendable_parts(const Message& message);
-// Whether the provider itself gave this id to a call of the message. Others mean nothing to it.
+// Whether the provider itself gave this id to a call of the message. Other ids are not sent to it.
 bool has_provider_id(const Message& message, std::string_view call_id);
 
 }  // namespace allm

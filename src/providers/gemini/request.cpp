@@ -12,7 +12,7 @@
 namespace allm {
 namespace {
 
-// An object without properties is refused; a tool that takes nothing has no parameters instead.
+// Gemini refuses an object without properties; a tool without arguments has no `parameters` instead.
 bool has_parameters(const Json& schema) {
   const Json* properties = find_member(schema, "properties");
   return (properties != nullptr && !properties->empty()) || schema.contains("anyOf");

@@ -1,4 +1,5 @@
-// The body of a request: everything around the contents. Any thread; files of images are read.
+// Writes the body of a request: everything around the contents. Reads the files that parts name. Safe to call from any
+// thread.
 #pragma once
 
 #include "allm/adapter.hpp"
@@ -7,8 +8,8 @@
 
 namespace allm {
 
-// Fails with ValidationError for what can never be sent, and with AdapterError `unsupported_feature` for what this
-// provider cannot do.
+// Fails with ValidationError for content that no provider accepts, and with AdapterError `unsupported_feature` for
+// features that this provider does not have.
 Result<Json> gemini_body(const GeminiCodecOptions& options, const AdapterCall& call);
 
 }  // namespace allm

@@ -1,4 +1,4 @@
-// Requests, feature by feature, against the JSON that must be sent.
+// The expected JSON of requests, feature by feature.
 #include <string>
 #include <utility>
 #include <vector>
@@ -147,7 +147,7 @@ TEST(GeminiRequest, TranslatesSettings) {
   EXPECT_TRUE(request(call).error().is<AdapterError>(AdapterError::Reason::unsupported_feature));
 }
 
-TEST(GeminiRequest, WritesEffortAsTheModelTakesIt) {
+TEST(GeminiRequest, WritesEffortInTheFormOfTheModel) {
   AdapterCall call = call_of({user("hi")});
   call.options = {{"reasoning_effort", "low"}};
   EXPECT_EQ(config(call)["thinkingConfig"], json(R"({"thinkingLevel":"low"})"));
@@ -169,7 +169,7 @@ TEST(GeminiRequest, WritesFormats) {
   EXPECT_EQ(config(call), Json());
 }
 
-TEST(GeminiSchema, KeepsOnlyWhatTheApiKnows) {
+TEST(GeminiSchema, KeepsOnlySupportedKeywords) {
   const Result<Json> cleaned = gemini_schema(json(R"json({
     "$schema":"s","type":"object","additionalProperties":false,"required":["a","gone"],
     "properties":{
@@ -196,10 +196,10 @@ TEST(GeminiSchema, KeepsOnlyWhatTheApiKnows) {
       << *cleaned;
 }
 
-TEST(GeminiSchema, RefusesWhatCannotBeInlined) {
+TEST(GeminiSchema, RefusesSchemasThatCannotBeInlined) {
   const Json recursive = json(R"({"type":"object","properties":{"next":{"$ref":"#"}}})");
   EXPECT_TRUE(gemini_schema(recursive).error().is<AdapterError>(AdapterError::Reason::unsupported_feature));
-  // Each definition doubles the one before it.
+  // Each definition refers to the previous one twice.
   Json doubling = {{"$ref", "#/$defs/0"}};
   for (int i = 0; i < 40; ++i) {
     const Json next = {{"$ref", "#/$defs/" + std::to_string(i + 1)}};

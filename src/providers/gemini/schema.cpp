@@ -17,7 +17,7 @@ namespace {
 constexpr std::array<std::string_view, 14> kKept = {
     "title",         "description", "nullable",  "minItems", "maxItems", "propertyOrdering", "minProperties",
     "maxProperties", "minLength",   "maxLength", "pattern",  "minimum",  "maximum",          "default"};
-// Names that tell a reader of the schema something, and the model nothing.
+// Keywords that mean nothing to the model.
 constexpr std::array<std::string_view, 8> kDropped = {"$schema", "$id",         "$comment", "$anchor",
                                                       "$defs",   "definitions", "examples", "readOnly"};
 constexpr std::array<std::string_view, 6> kFormats = {"enum", "date-time", "float", "double", "int32", "int64"};
@@ -32,7 +32,7 @@ class Cleaner {
  public:
   explicit Cleaner(const Json& root) : root_(root) {}
 
-  // The cleaned schema; meaningless once it failed.
+  // The converted schema; meaningless after an error.
   Json clean(const Json& schema) {
     if (++count_ > kMaxSchemas || depth_ == kMaxDepth) failed_ = true;
     if (failed_ || !schema.is_object()) return Json::object();
@@ -126,7 +126,7 @@ class Cleaner {
     }
   }
 
-  // What the schema itself says counts more than what it is merged with.
+  // Members that `result` already has take precedence.
   static void merge(Json from, Json& result) {
     for (auto& [keyword, value] : from.items()) {
       if (keyword == "properties") {
@@ -184,7 +184,7 @@ class Cleaner {
     return result;
   }
 
-  // The API knows lists of texts only.
+  // The API supports only enums of texts.
   static void take_enum(const Json& values, Json& result, std::string& rules) {
     Json texts = Json::array();
     bool others = false;

@@ -3,11 +3,11 @@
 #include <optional>
 #include <utility>
 
-#include "providers/failures.hpp"
 #include "providers/gemini/body.hpp"
 #include "providers/gemini/errors.hpp"
 #include "providers/gemini/gemini.hpp"
 #include "providers/gemini/text_chunk.hpp"
+#include "providers/provider_errors.hpp"
 #include "providers/provider_json.hpp"
 
 namespace allm {
@@ -32,7 +32,7 @@ void GeminiStream::take_chunk(std::string_view /*name*/, const Json& chunk, std:
 }
 
 void GeminiStream::end(std::string_view stray, std::vector<Event>& events) {
-  // An error may come as a document of its own, in place of the stream or after it; so may a whole answer.
+  // An error or a whole answer may come as a JSON document, instead of the stream or after it.
   if (const std::optional<Json> document = stray.empty() ? std::nullopt : parse_provider_json(stray)) {
     const Json& first = document->is_array() && document->size() == 1 ? document->front() : *document;
     if (find_member(first, "error") != nullptr) return fail(gemini_event_error(first), events);

@@ -1,4 +1,4 @@
-// Reads a streamed answer. One thread at a time.
+// Decodes a streamed answer. One thread at a time.
 #pragma once
 
 #include "providers/gemini/answer.hpp"
@@ -6,7 +6,7 @@
 
 namespace allm {
 
-// The end of the body ends the answer: a finish reason may come several times, and counts after it.
+// Only the end of the body ends the answer: a finish reason may come several times, and token counts may follow it.
 class GeminiStream final : public SseDecoder {
  public:
   GeminiStream(GeminiAnswer answer, bool include_raw_chunks);

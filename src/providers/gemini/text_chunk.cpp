@@ -13,14 +13,14 @@ namespace ondemand = simdjson::ondemand;
 
 static_assert(kSsePadding >= simdjson::SIMDJSON_PADDING);
 
-// Larger chunks are rare, and the parser keeps memory in proportion to the largest that it has seen.
+// Larger chunks are rare, and the parser keeps memory in proportion to the largest one.
 constexpr std::size_t kMaxBytes = 64U << 10U;
 
 bool read_text(ondemand::value value, std::string_view& target) {
   return target.data() == nullptr && value.get_string().get(target) == simdjson::SUCCESS;
 }
 
-// Calls `take` with the key and value of each member; false as soon as it is false.
+// Calls `take` with the key and value of each member; stops and returns false when `take` does.
 template <class Take>
 bool each_member(simdjson::simdjson_result<ondemand::object> found, const Take& take) {
   if (found.error() != simdjson::SUCCESS) return false;
@@ -33,7 +33,7 @@ bool each_member(simdjson::simdjson_result<ondemand::object> found, const Take& 
   return true;
 }
 
-// Calls `take` with each element; false as soon as it is false.
+// Calls `take` with each element; stops and returns false when `take` does.
 template <class Take>
 bool each_element(simdjson::simdjson_result<ondemand::array> found, const Take& take) {
   if (found.error() != simdjson::SUCCESS) return false;
@@ -77,7 +77,7 @@ bool read_candidate(ondemand::value value, GeminiTextChunk& chunk) {
   });
 }
 
-// Reads everything there is in a value, which is how the parser comes to check it.
+// Reads the whole value, because the parser validates only what is read.
 bool is_sound(ondemand::value value, int depth = 0) {
   constexpr int kMaxChunkDepth = 8;
   if (depth == kMaxChunkDepth) return false;

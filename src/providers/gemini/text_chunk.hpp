@@ -1,4 +1,4 @@
-// The chunk that nearly all of a stream consists of, read in place. Any thread.
+// Reads the most common chunk of a stream in place, without a JSON value. Safe to call from any thread.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,7 @@
 
 namespace allm {
 
-// The views are valid until the data changes or the function is next called on this thread; what is absent is empty.
+// The views are valid until the data changes or the function is called again on this thread. Absent members are empty.
 struct GeminiTextChunk {
   std::string_view text = {};
   std::string_view finish_reason = {};
@@ -15,7 +15,7 @@ struct GeminiTextChunk {
   std::string_view id = {};
 };
 
-// A response with one candidate that has one part of plain text; nothing for everything else. At least kSsePadding
+// A response with one candidate that has one part of plain text; nullopt for everything else. At least kSsePadding
 // readable bytes must follow the data.
 std::optional<GeminiTextChunk> read_gemini_text(std::string_view data);
 

@@ -1,11 +1,11 @@
-// Gemini's token counts. Pure; any thread.
+// Gemini's token counts. Pure; safe to call from any thread.
 #pragma once
 
 #include "allm/response.hpp"
 
 namespace allm {
 
-// From `usageMetadata`. The wire counts thoughts apart from the answer; Usage counts both as output.
+// Reads `usageMetadata`. Gemini counts thoughts separately from the answer; Usage::output_tokens includes both.
 Usage gemini_usage(const Json& counts);
 
 }  // namespace allm

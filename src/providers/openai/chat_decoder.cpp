@@ -1,10 +1,10 @@
-// Reads what Chat Completions answers, and what the servers that imitate it do.
+// Decodes responses of Chat Completions, and of the servers that imitate it.
 #include <utility>
 
 #include "providers/openai/chat_message.hpp"
 #include "providers/openai/chunk_template.hpp"
 #include "providers/openai/decoders.hpp"
-#include "providers/openai/failure.hpp"
+#include "providers/openai/errors.hpp"
 #include "providers/provider_json.hpp"
 
 namespace allm::openai_wire {
@@ -35,7 +35,7 @@ class ChatDecoder final : public StreamDecoder {
 
   void take_whole(const Json& body, std::vector<Event>& events) override {
     if (find_member(body, "choices") == nullptr) {
-      const FailureReport report = read_failure(body);
+      const ErrorReport report = read_error(body);
       if (!report.empty()) return fail_inband(body, report, events);
       return fail(malformed_response(context().provider, context().provider + "'s answer has no choices",
                                      write_json(body).value_or("")),
@@ -59,11 +59,11 @@ class ChatDecoder final : public StreamDecoder {
   }
 
   void add(const Json& chunk, std::string_view data, std::vector<Event>& events) {
-    if (const auto problem = message_.add(chunk, events)) return fail_malformed(*problem, data, events);
+    if (const auto error = message_.add(chunk, events)) return fail_malformed(*error, data, events);
     if (message_.finish() != "error") return;
-    fail(inband_failure(context().provider,
-                        {.message = context().provider + " ended the message with an error and gave no reason",
-                         .code = "server_error"}),
+    fail(inband_error(context().provider,
+                      {.message = context().provider + " ended the message with an error and gave no reason",
+                       .code = "server_error"}),
          events);
   }
 

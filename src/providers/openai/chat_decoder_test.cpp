@@ -1,4 +1,4 @@
-// Streams and whole answers of Chat Completions, and what servers make of them.
+// Streams and whole answers of Chat Completions, and the variants that servers send.
 #include <gtest/gtest.h>
 
 #include "providers/openai/openai.hpp"
@@ -58,7 +58,7 @@ void expect_malformed(const std::vector<Event>& events) {
   EXPECT_TRUE(error_of(events).is<StreamError>(StreamError::Reason::malformed_event)) << error_of(events).message();
 }
 
-TEST(ChatDecoder, AnIndexThatIsUsedAgainIsANewCall) {
+TEST(ChatDecoder, AReusedIndexIsANewCall) {
   const Response response = response_of(
       {calls(R"({"id":"x1","index":0,"function":{"name":"w","arguments":"{\"p\":1}"}})"),
        calls(R"({"id":"x2","index":0,"function":{"name":"w","arguments":"{\"p\":2}"}})"), finish("stop"), "[DONE]"});
@@ -69,7 +69,7 @@ TEST(ChatDecoder, AnIndexThatIsUsedAgainIsANewCall) {
   EXPECT_EQ(response.raw_finish_reason, "stop");
 }
 
-TEST(ChatDecoder, CallsWithoutIdsGetSomeThatDiffer) {
+TEST(ChatDecoder, CallsWithoutIdsGetDifferentIds) {
   const Response response = response_of({calls(R"({"index":0,"id":"","function":{"name":"w","arguments":"{}"}})"),
                                          calls(R"({"index":0,"function":{"name":"w","arguments":"{}"}})"),
                                          calls(R"({"function":{"name":"w","arguments":{"a":1}}})"),
@@ -83,7 +83,7 @@ TEST(ChatDecoder, CallsWithoutIdsGetSomeThatDiffer) {
   EXPECT_EQ(response.tool_calls[3].arguments, Json::object());
 }
 
-TEST(ChatDecoder, IdsOfOneTurnAreNotThoseOfTheNext) {
+TEST(ChatDecoder, GeneratedIdsDifferFromTurnToTurn) {
   AdapterCall call = chat_call();
   const std::string body = sse({calls(R"({"index":0,"function":{"name":"w"}})"), finish("stop")});
   const Response first = folded(decoded(*openai_codec(), call, kStream, body));
@@ -92,7 +92,7 @@ TEST(ChatDecoder, IdsOfOneTurnAreNotThoseOfTheNext) {
   EXPECT_NE(first.tool_calls[0].id, second.tool_calls[0].id);
 }
 
-TEST(ChatDecoder, TwoCallsOfOneIdAreTwoCalls) {
+TEST(ChatDecoder, TwoCallsWithOneIdAreTwoCalls) {
   const Response response = response_of({calls(R"({"index":0,"id":"a","function":{"name":"w","arguments":"{}"}},
                                                    {"index":1,"id":"a","function":{"name":"w","arguments":"{}"}})"),
                                          finish("tool_calls")});
@@ -139,7 +139,7 @@ TEST(ChatDecoder, ACallWithoutANameIsAnError) {
                 Reason::malformed_response);
 }
 
-TEST(ChatDecoder, CutArgumentsKeepTheirText) {
+TEST(ChatDecoder, TruncatedArgumentsKeepTheirText) {
   const Response response =
       response_of({calls(R"({"index":0,"id":"a","function":{"name":"w","arguments":"{\"x"}})"), finish("length")});
   EXPECT_EQ(response.finish_reason, FinishReason::length);
@@ -199,7 +199,7 @@ TEST(ChatDecoder, UsageIsFoundWhereverItIs) {
   EXPECT_EQ(xai.usage.output_tokens, 12) << "reasoning is part of the output";
 }
 
-TEST(ChatDecoder, ReasoningIsKeptApartAndHandedBack) {
+TEST(ChatDecoder, ReasoningIsKeptSeparateAndSentBack) {
   const std::vector<std::string> chunks = {
       delta(R"("reasoning_content":"a")"), delta(R"("reasoning_content":"b","content":null)"),
       calls(R"({"index":0,"id":"c","function":{"name":"f","arguments":"{}"}})"), finish("tool_calls")};
@@ -238,7 +238,7 @@ TEST(ChatDecoder, ContentMayBeParts) {
   EXPECT_EQ(response.reasoning, "hm");
 }
 
-TEST(ChatDecoder, WhatTheFastReaderCannotReadIsNotLost) {
+TEST(ChatDecoder, ChunksThatTheFastReaderRejectsAreRead) {
   const Response response = response_of(
       {delta(R"("content":"a","content":"b")"), delta(R"("c\u006fntent":"c")"),
        R"({"id":"r","big":123456789012345678901234567890,"choices":[{"index":0,"delta":{"content":"d"}}]})",
@@ -272,7 +272,7 @@ TEST(ChatDecoder, ACallMayBeginAndEndInOneChunkWithTheFinish) {
   EXPECT_EQ(response.id, "r");
 }
 
-TEST(ChatDecoder, OfAKeyThatComesTwiceTheLastValueCounts) {
+TEST(ChatDecoder, TheLastValueOfARepeatedKeyIsUsed) {
   EXPECT_EQ(response_of({delta(R"("content":"a","content":null)"), finish("stop"), "[DONE]"}).text(), "");
   EXPECT_EQ(response_of({delta(R"("content":null,"content":"a")"), finish("stop"), "[DONE]"}).text(), "a");
   const std::string call = R"([{"index":0,"id":"c","function":{"name":"f","arguments":"{}"}}])";
@@ -320,7 +320,7 @@ TEST(ChatDecoder, ErrorsOutsideOfDataAreFound) {
                 Reason::malformed_response);
 }
 
-TEST(ChatDecoder, AStreamThatIsCutIsANetworkError) {
+TEST(ChatDecoder, ATruncatedStreamIsANetworkError) {
   expect_reason(stream({}), Reason::network_error);
   expect_reason(stream({delta(R"("content":"x")")}), Reason::network_error);
   expect_reason(stream({"[DONE]"}), Reason::network_error);
@@ -336,7 +336,7 @@ TEST(ChatDecoder, MalformedEventsEndTheStream) {
   EXPECT_EQ(error.message().find("PLANTED"), std::string::npos);
 }
 
-TEST(ChatDecoder, BytesThatAreNoUtf8AreMalformed) {
+TEST(ChatDecoder, BytesThatAreNotValidUtf8AreMalformed) {
   expect_malformed(stream({delta(R"("content":"ok")"), delta("\"content\":\"\xFF\"")}));
 }
 
@@ -356,7 +356,7 @@ TEST(ChatDecoder, WholeAnswersAreRead) {
   }
 }
 
-TEST(ChatDecoder, WholeAnswersThatAreNone) {
+TEST(ChatDecoder, WholeBodiesThatAreNotAnAnswerAreErrors) {
   const auto whole = [](const char* body) { return decoded_in_every_way(*openai_codec(), chat_call(), kJson, body); };
   for (const char* body : {"", "  ", "{", "null", "[]", "[1]", "<html>", "{}", R"({"choices":null})"}) {
     expect_reason(whole(body), Reason::malformed_response);
@@ -380,7 +380,7 @@ TEST(ChatDecoder, RawChunksPrecedeTheirEvents) {
   EXPECT_EQ(decoded(*openai_codec(), call, kStream, sse({R"({"error":"x"})"})).size(), 1U);
 }
 
-TEST(ChatDecoder, TooLargeAnEventIsMalformed) {
+TEST(ChatDecoder, ATooLargeEventIsMalformed) {
   const auto decoder = openai_codec()->decoder(chat_call(), kStream);
   std::vector<Event> events;
   const std::string piece(8U << 20U, 'x');

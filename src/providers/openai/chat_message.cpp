@@ -12,7 +12,7 @@ namespace {
 struct Finish {
   std::string_view wire;
   FinishReason reason;
-  bool keep_raw;  // the neutral word says less
+  bool keep_raw;  // because FinishReason is less precise
 };
 constexpr std::array<Finish, 7> kFinishes = {{
     {"stop", FinishReason::stop, false},
@@ -66,7 +66,7 @@ std::optional<std::string> ChatMessage::add(const Json& chunk, std::vector<Event
     const Json* delta = find_member(choice, "delta");
     if (delta == nullptr) delta = find_member(choice, "message");
     if (delta != nullptr) {
-      if (auto problem = add_delta(*delta, events)) return problem;
+      if (auto error = add_delta(*delta, events)) return error;
     }
     if (const std::string_view finish = text_member(choice, "finish_reason"); !finish.empty()) finish_ = finish;
   }
@@ -91,7 +91,7 @@ std::optional<std::string> ChatMessage::add_delta(const Json& delta, std::vector
   if (const Json* content = find_member(delta, "content")) add_content(*content, events);
   refusal_ += text_member(delta, "refusal");
   if (const Json* calls = find_member(delta, "tool_calls")) return add_calls(*calls, events);
-  // The form of 2023, with one call at the most.
+  // The deprecated form of 2023, with at most one call.
   if (const Json* function = find_member(delta, "function_call"); function != nullptr && function->is_object()) {
     const std::string arguments = arguments_of(*function);
     slots_.add({.index = 0, .name = text_member(*function, "name"), .arguments = arguments}, events);
@@ -135,7 +135,7 @@ std::optional<std::string> ChatMessage::add_calls(const Json& calls, std::vector
                           .id = text_member(call, "id"),
                           .name = text_member(*function, "name"),
                           .arguments = arguments};
-    // Early builds of llama.cpp have it there.
+    // Early builds of llama.cpp send it there.
     if (fragment.id.empty()) fragment.id = text_member(*function, "id");
     if (const Json* extra = find_member(call, "extra_content")) fragment.extra = *extra;
     if (!slots_.add(fragment, events)) return "the message calls more tools than can be";
@@ -148,7 +148,7 @@ void ChatMessage::add_reasoning_details(const Json& details) {
   if (!reasoning_details_.is_array()) reasoning_details_ = Json::array();
   for (const Json& detail : details) {
     if (!detail.is_object()) continue;
-    // A detail comes in pieces: texts are continued, everything else is said once.
+    // A detail comes in pieces: texts are appended, other members come once.
     Json* last = reasoning_details_.empty() ? nullptr : &reasoning_details_.back();
     if (last == nullptr || last->value("index", Json()) != detail.value("index", Json()) ||
         text_member(*last, "type") != text_member(detail, "type")) {

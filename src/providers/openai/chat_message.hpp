@@ -1,4 +1,4 @@
-// A message of Chat Completions as it grows, chunk by chunk; a whole answer is one large chunk.
+// Builds a message of Chat Completions from its chunks; a whole answer is one large chunk.
 #pragma once
 
 #include <optional>
@@ -19,20 +19,20 @@ class ChatMessage {
  public:
   ChatMessage(const std::string& provider, const OpenAiQuirks& quirks, const std::string& id_seed);
 
-  // Whether id and model of the response are not both known yet.
+  // Whether the response's id or model has not been seen yet.
   bool lacks_head() const { return id_.empty() || model_.empty(); }
-  // Adds a chunk of the usual kind; false, and nothing happened, if it belongs to a call that has not begun or begins
-  // one too many: the general way knows what to do then.
+  // Adds a chunk of a common form. Returns false, without any effect, if the chunk belongs to a call that has not begun
+  // or begins a call beyond the limit: add(Json) handles these cases.
   bool add(const FastChunk& chunk, std::vector<Event>& events);
   void add_reasoning(std::string_view text, std::vector<Event>& events);
   void add_text(std::string_view text, std::vector<Event>& events);
-  // Adds any chunk, streamed or whole. A problem ends the message; its words are returned.
+  // Adds any chunk, streamed or whole. Returns an error message if the chunk is malformed; the message ends then.
   std::optional<std::string> add(const Json& chunk, std::vector<Event>& events);
 
-  // Whether the model said that it has finished.
+  // Whether a finish reason was received.
   bool has_finish() const { return !finish_.empty(); }
   const std::string& finish() const { return finish_; }
-  // Completes the calls and gives the message; nothing if a call has no name.
+  // Completes the calls and returns the message; nullopt if a call has no name.
   std::optional<MessageCompleted> complete(std::vector<Event>& events);
 
  private:

@@ -24,7 +24,7 @@ Json body_of(const AdapterCall& call, OpenAiCodecOptions options = {}) {
   return parse_json(request_of(call, std::move(options)).body).value_or(Json());
 }
 
-// The body's members but for those that every request has.
+// The body's members, without those that every request has.
 Json rest_of(const AdapterCall& call, OpenAiCodecOptions options = {}) {
   Json body = body_of(call, std::move(options));
   for (const char* name : {"model", "messages", "stream", "stream_options"}) body.erase(name);
@@ -79,7 +79,7 @@ TEST(ChatRequest, ImagesThatCannotBeSentAreErrors) {
   EXPECT_TRUE(in_answer.error().is<AdapterError>(AdapterError::Reason::unsupported_feature));
 }
 
-TEST(ChatRequest, ToolsAndTheChoiceAmongThem) {
+TEST(ChatRequest, ToolsAndToolChoice) {
   AdapterCall call = call_of({user("hi")});
   Tool bare{.name = "bare"};
   bare.metadata["strict"] = true;
@@ -106,7 +106,7 @@ TEST(ChatRequest, AChoiceWithoutToolsIsNotSent) {
   EXPECT_EQ(rest_of(call), Json::object());
 }
 
-TEST(ChatRequest, TheLimitHasTheNameThatTheModelKnows) {
+TEST(ChatRequest, TheNameOfTheTokenLimitDependsOnTheModel) {
   AdapterCall call = call_of({user("hi")});
   call.request.max_tokens = 16;
   const auto name_for = [&](const char* model, OpenAiCodecOptions options = {}) {
@@ -123,7 +123,7 @@ TEST(ChatRequest, TheLimitHasTheNameThatTheModelKnows) {
   EXPECT_EQ(name_for("gpt-4o", preset("vllm")), "max_tokens");
 }
 
-TEST(ChatRequest, WhatReasoningModelsRefuseIsLeftOut) {
+TEST(ChatRequest, OptionsThatReasoningModelsRefuseAreLeftOut) {
   AdapterCall call = call_of({user("hi")}, "o4-mini");
   call.request.temperature = 0.5;
   call.request.options = {{"stop", "x"}, {"top_p", 0.1}, {"n", 1}, {"seed", 3}};
@@ -139,7 +139,7 @@ TEST(ChatRequest, WhatReasoningModelsRefuseIsLeftOut) {
       R"({"temperature":0.5,"reasoning_effort":"low","verbosity":"low","stop":"x","top_p":0.1,"n":1,"seed":3})");
 }
 
-TEST(ChatRequest, TheFormOfTheAnswer) {
+TEST(ChatRequest, ResponseFormats) {
   AdapterCall call = call_of({user("hi")});
   call.request.response_format = ResponseFormat::text();
   EXPECT_EQ(rest_of(call), Json::object());
@@ -161,7 +161,7 @@ TEST(ChatRequest, PromptCaching) {
   EXPECT_EQ(rest_of(call, preset("groq")), Json::object());
 }
 
-TEST(ChatRequest, RawOptionsOverwriteAndOwnOnesStayHere) {
+TEST(ChatRequest, SettingsOverwriteMembersAndAllmsOwnOptionsAreNotSent) {
   AdapterCall call = call_of({user("hi")});
   call.request.temperature = 0.5;
   call.request.options = {{"temperature", 1.5}, {"user", "u"}, {"stop", {"a", "b"}}};
@@ -174,7 +174,7 @@ TEST(ChatRequest, RawOptionsOverwriteAndOwnOnesStayHere) {
     "stream":true,"user":"v","stop":["a","b"],"metadata":{"k":"v"}})");
 }
 
-TEST(ChatRequest, MistralGetsIdsThatItTakes) {
+TEST(ChatRequest, MistralGetsIdsOfNineCharacters) {
   Message calling = assistant("");
   calling.tool_calls = {{.id = "call_Zx81Kq02", .name = "f"}, {.id = "abcDEF123", .name = "f"}};
   AdapterCall call = call_of({calling, tool_result("call_Zx81Kq02", "r")}, "mistral-large-latest");
@@ -198,7 +198,7 @@ TEST(ChatRequest, LongIdsAreShortened) {
   EXPECT_NE(wire, openai_wire::wire_tool_id(id + 'x', {}));
 }
 
-TEST(ChatRequest, StateGoesBackToTheServerThatWantsIt) {
+TEST(ChatRequest, StateIsSentBackToServersThatNeedIt) {
   Message calling = assistant("");
   calling.tool_calls = {{.id = "c1", .name = "f", .raw_arguments = "{}"}};
   calling.tool_calls[0].metadata["deepseek"] = {{"extra_content", {{"s", 1}}}};
@@ -240,7 +240,7 @@ TEST(ChatRequest, AModelIsNeeded) {
   EXPECT_TRUE(request.error().is<EngineError>(EngineError::Reason::missing_model));
 }
 
-TEST(ChatRequest, WhatCannotBeWrittenIsNamed) {
+TEST(ChatRequest, TheErrorNamesWhatCannotBeWritten) {
   const auto path_of = [](const AdapterCall& call) {
     const auto request = openai_codec()->write(call);
     if (request) return Path{"no error"};
@@ -260,14 +260,14 @@ TEST(ChatRequest, WhatCannotBeWrittenIsNamed) {
   EXPECT_EQ(path_of(with_tool), (Path{"tools", 1, "function", "description"}));
 }
 
-TEST(ChatRequest, AnOptionThatIsNoJsonIsRejected) {
+TEST(ChatRequest, AnOptionThatIsNotJsonIsRejected) {
   AdapterCall call = call_of({user("hi")});
   call.request.tools = {weather()};
   call.options["logit_bias"] = Json::parse("{", nullptr, false);
   EXPECT_FALSE(openai_codec()->write(call).has_value());
 }
 
-TEST(ChatRequest, RawOptionsMayReplaceMessagesAndTools) {
+TEST(ChatRequest, SettingsMayReplaceMessagesAndTools) {
   AdapterCall call = call_of({user("hi")});
   call.request.tools = {weather()};
   call.options = {{"messages", {{{"role", "developer"}, {"content", "x"}}}}, {"tools", nullptr}};

@@ -37,7 +37,7 @@ bool ChatWriter::body(const Json& members, const MessageList& messages, const st
 
 std::string ChatWriter::take() {
   std::string text = sink_.take();
-  // It is kept as long as the answer takes.
+  // The text is kept until the answer is complete.
   constexpr std::size_t kNegligible = 512;
   if (text.capacity() - text.size() > kNegligible) text.shrink_to_fit();
   return text;
@@ -73,7 +73,7 @@ bool ChatWriter::content(const Message& message) {
   return text("content", joined_text(message.content));
 }
 
-// A text, or parts if there is more than text among them.
+// Writes a text, or a list of parts if the message contains more than text.
 bool ChatWriter::user_content(const Message& message) {
   if (!has_media(message.content)) return content(message);
   sink_.key("content");

@@ -1,5 +1,5 @@
-// The parts of a Chat Completions request that grow with a conversation, written straight to its text: a tree of JSON
-// values would cost several times as much, for every message and with every request.
+// Writes messages and tools of a Chat Completions request directly as text. Building JSON values first would cost
+// several times as much, for every message of every request.
 #pragma once
 
 #include <optional>
@@ -17,20 +17,22 @@
 
 namespace allm::openai_wire {
 
-// One thread at a time. Its functions answer false for what cannot be sent; error() then says why, with the path in the
-// body.
+// One thread at a time. Its functions return false for content that cannot be sent; error() then says why, with the
+// path in the body.
 class ChatWriter {
  public:
-  // `media` are those of the messages, in order, each fit for chat_rules. Both outlive the writer.
+  // `media` are those of the messages, in order, checked against chat_rules. `options` and `media` must outlive the
+  // writer.
   ChatWriter(const OpenAiCodecOptions& options, std::span<const SendableMedia> media)
       : options_(options), media_(media) {}
 
-  // A body, in the order of its members. `messages` and `tools` are written from these where their value is later().
+  // Writes a body in the order of its members. A member `messages` or `tools` whose value is later() is written from
+  // the arguments.
   bool body(const Json& members, const MessageList& messages, const std::vector<Tool>& tools);
   Error error() const { return error_ ? *error_ : failure_.error(); }
   std::string take();
 
-  // A value that no JSON text has: it stands for what is written from elsewhere.
+  // A placeholder that no JSON text can contain.
   static Json later() { return Json(Json::value_t::discarded); }
 
  private:
@@ -46,7 +48,7 @@ class ChatWriter {
   bool call(const ToolCall& call);
   bool tools(const std::vector<Tool>& tools);
   bool function(const Tool& tool);
-  // Members; a failure gets their names.
+  // Write a member; if that fails, its name is added to the error's path.
   bool text(std::string_view name, std::string_view value);
   bool json(std::string_view name, const Json& value);
 
@@ -54,7 +56,7 @@ class ChatWriter {
   std::span<const SendableMedia> media_;
   codec::Failure failure_;
   codec::TextSink sink_{failure_, 1024};
-  std::optional<Error> error_;  // one that is no fault of a value
+  std::optional<Error> error_;  // an error that is not about a single value
 };
 
 }  // namespace allm::openai_wire

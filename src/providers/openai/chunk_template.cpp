@@ -11,9 +11,10 @@ namespace {
 
 constexpr int kTolerated = 16;
 
-// How many bytes at the front are the inside of a string that means what it says. Nothing for any other string.
+// The length of the string contents at the front, up to the closing quote. nullopt if they contain escapes or invalid
+// bytes.
 std::optional<std::size_t> plain_text(std::string_view rest) {
-  unsigned char bits = 0;  // in any of them
+  unsigned char bits = 0;  // of all bytes, combined by OR
   for (std::size_t i = 0; i < rest.size(); ++i) {
     const auto byte = static_cast<unsigned char>(rest[i]);
     if (byte == '"') return bits < 0x80 || is_utf8(rest.substr(0, i)) ? std::optional(i) : std::nullopt;
@@ -55,7 +56,7 @@ void ChunkTemplate::learn(std::string_view data) {
   if (count_ > 0 && ++misses_ < kTolerated) return;
   misses_ = 0;
   count_ = 0;
-  // The holes, in the order in which they come.
+  // The variable parts, in their order.
   struct Place {
     std::size_t at;
     Hole hole;
@@ -70,7 +71,7 @@ void ChunkTemplate::learn(std::string_view data) {
       if (hole == Hole::text) return;
       continue;
     }
-    // A key that comes twice may mean something else in the other place.
+    // A key that occurs twice is ambiguous.
     if (data.find(key, at + key.size()) != std::string_view::npos) return;
     places[holes++] = {.at = at + key.size(), .hole = hole};
   }

@@ -1,5 +1,5 @@
-// The chunks of one stream differ in little more than a few characters of text. Once one of them has been parsed, those
-// that are equal to it but for that text can be recognised by comparing bytes, several times faster than by parsing.
+// Most chunks of a stream differ only in a few characters of text. After one of them was parsed, others that differ
+// only in that text are recognised by comparing bytes, several times faster than by parsing.
 #pragma once
 
 #include <array>
@@ -17,18 +17,18 @@ class ChunkTemplate {
   // `key` is the member whose text varies: "content" or "delta".
   explicit ChunkTemplate(std::string_view key);
 
-  // The text of a chunk that equals the learned one but for the text, the sequence number and the obfuscation, none of
-  // which means anything else. Nothing if it differs, or if its text needs unescaping.
+  // The text of a chunk that differs from the learned one only in its text, sequence number and obfuscation. nullopt
+  // for other chunks, and if the text contains escapes.
   std::optional<std::string_view> match(std::string_view data);
-  // Learns a chunk that adds nothing but text to the message. Called with every one that did not match, it learns anew
-  // only when what it knows has become useless.
+  // Learns a chunk that adds only text to the message. To be called with every such chunk that did not match; replaces
+  // the learned chunk only after several misses.
   void learn(std::string_view data);
 
  private:
   enum class Hole : std::uint8_t { none, text, number, ignored };
   struct Piece {
     std::string literal = {};
-    Hole hole = Hole::none;  // what follows the literal
+    Hole hole = Hole::none;  // the variable part that follows the literal
   };
 
   std::string key_;

@@ -10,7 +10,7 @@ std::string chunk(const std::string& text, const std::string& noise = "k", int n
          R"("},"logprobs":null}],"obfuscation":")" + noise + R"("})";
 }
 
-TEST(ChunkTemplate, RecognisesWhatDiffersOnlyInItsText) {
+TEST(ChunkTemplate, RecognisesChunksThatDifferOnlyInTheirText) {
   ChunkTemplate shape("content");
   EXPECT_EQ(shape.match(chunk("a")), std::nullopt);
   shape.learn(chunk("a"));
@@ -19,7 +19,7 @@ TEST(ChunkTemplate, RecognisesWhatDiffersOnlyInItsText) {
   EXPECT_EQ(shape.match(chunk("", "noise", 0)), "");
 }
 
-TEST(ChunkTemplate, LeavesEverythingElseToTheParser) {
+TEST(ChunkTemplate, DoesNotMatchOtherChunks) {
   ChunkTemplate shape("content");
   shape.learn(chunk("a"));
   const std::string usual = chunk("a");
@@ -35,7 +35,7 @@ TEST(ChunkTemplate, LeavesEverythingElseToTheParser) {
   EXPECT_EQ(shape.match(number), std::nullopt);
 }
 
-TEST(ChunkTemplate, LearnsNothingAmbiguous) {
+TEST(ChunkTemplate, DoesNotLearnAmbiguousChunks) {
   ChunkTemplate shape("content");
   const std::string twice = R"({"content":"x","delta":{"content":"y"}})";
   shape.learn(twice);
@@ -45,7 +45,7 @@ TEST(ChunkTemplate, LearnsNothingAmbiguous) {
   EXPECT_EQ(shape.match(escaped), std::nullopt);
 }
 
-TEST(ChunkTemplate, LearnsAnewWhenTheStreamHasChanged) {
+TEST(ChunkTemplate, LearnsAnotherChunkAfterTheStreamChanged) {
   ChunkTemplate shape("content");
   shape.learn(chunk("a"));
   const std::string other = R"({"id":"d","choices":[{"delta":{"content":"b"}}]})";

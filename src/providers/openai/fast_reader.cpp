@@ -13,14 +13,14 @@ namespace {
 namespace ondemand = simdjson::ondemand;
 static_assert(kSsePadding >= simdjson::SIMDJSON_PADDING);
 
-// Larger chunks are rare, and the parser keeps memory in proportion to the largest that it has seen.
+// Larger chunks are rare, and the parser keeps memory in proportion to the largest one.
 constexpr std::size_t kMaxBytes = 64U << 10U;
 
 bool is(ondemand::raw_json_string key, std::string_view name) {
   return *key.raw() == name.front() && key.unsafe_is_equal(name);
 }
 
-// Such a key may be one that we look for.
+// An escaped key may be equal to a key that is looked for.
 bool is_escaped(ondemand::raw_json_string key) {
   for (const char* at = key.raw(); *at != '"'; ++at) {
     if (*at == '\\') return true;
@@ -33,7 +33,7 @@ bool is_null(ondemand::value value) {
   return value.is_null().get(null) == simdjson::SUCCESS && null;
 }
 
-// Calls `take(key, value)` for each member; false if that does or the object is malformed.
+// Calls `take(key, value)` for each member; returns false if `take` does or if the object is malformed.
 template <class Take>
 bool each_member(ondemand::object object, Take&& take) {
   for (auto member : object) {
@@ -50,7 +50,7 @@ bool each_member(ondemand::value value, Take&& take) {
   return value.get_object().get(object) == simdjson::SUCCESS && each_member(object, std::forward<Take>(take));
 }
 
-// Calls `take(element)` for the only element; false if there are more or none.
+// Calls `take(element)` for the only element; returns false if there are none or several.
 template <class Take>
 bool only_element(ondemand::value value, Take&& take) {
   ondemand::array array;
@@ -63,7 +63,7 @@ bool only_element(ondemand::value value, Take&& take) {
   return count == 1;
 }
 
-// A string that was not given before, or null.
+// Accepts null, or a string if `text` was not set before.
 bool take_text(ondemand::value value, std::string_view& text) {
   return text.data() == nullptr && (is_null(value) || value.get_string().get(text) == simdjson::SUCCESS);
 }
@@ -132,11 +132,11 @@ bool take_choice(ondemand::value choice, bool escapes, FastChunk& chunk) {
   return usual && deltas == 1;
 }
 
-// Gives the members of the document's object to `take`.
+// Calls `take` for the members of the document's object.
 template <class Take>
 bool read_object(std::string_view data, Take&& take) {
   if (data.size() > kMaxBytes) return false;
-  // One a thread and not one a stream: it takes more memory than all the rest of a decoder.
+  // One parser per thread and not per stream: it needs more memory than the rest of a decoder.
   thread_local ondemand::parser parser;
   ondemand::document document;
   ondemand::object object;
@@ -144,7 +144,7 @@ bool read_object(std::string_view data, Take&& take) {
   if (parser.iterate(padded).get(document) != simdjson::SUCCESS) return false;
   if (document.get_object().get(object) != simdjson::SUCCESS) return false;
   return each_member(object, std::forward<Take>(take)) &&
-         document.current_location().error() != simdjson::SUCCESS;  // nothing follows the object
+         document.current_location().error() != simdjson::SUCCESS;  // no bytes follow the object
 }
 
 }  // namespace
@@ -171,10 +171,10 @@ bool read_fast_chunk(std::string_view data, bool with_head, FastChunk& chunk) {
     return !(escapes && is_escaped(key));
   });
   if (!usual || choices != 1) return false;
-  // Some servers end a message that failed so, and the general way knows what that means.
+  // Some servers end a failed message this way; the general reader reports the error.
   if (chunk.finish == "error") return false;
   const bool in_call = chunk.call_index >= 0;
-  // A fragment without an index, or an index without arguments, needs the rules of the general way.
+  // A fragment without an index, or an index without arguments, is left to the general reader.
   if (in_call != (chunk.arguments.data() != nullptr)) return false;
   return in_call ? chunk.text.empty() : !chunk.begins_call();
 }

@@ -13,8 +13,8 @@ int gpt_generation(std::string_view name) {
   if (!name.starts_with("gpt-")) return 0;
   name.remove_prefix(4);
   int number = 0;
-  const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), number);
-  return problem == std::errc() ? number : 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  return error == std::errc() ? number : 0;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the name of one of OpenAI's models says about it. Pure; any thread.
+// Properties of OpenAI's models that follow from their names. Pure; safe to call from any thread.
 #pragma once
 
 #include <string_view>
@@ -6,13 +6,13 @@
 namespace allm::openai_wire {
 
 struct ModelFamily {
-  bool on_responses = false;       // at its best on the Responses endpoint: gpt-5 and later, the o series
-  bool reasons = false;            // takes an effort; refuses temperature and its like
+  bool on_responses = false;       // uses the Responses endpoint: gpt-5 and later, the o series
+  bool reasons = false;            // accepts reasoning_effort; refuses temperature, top_p, …
   bool has_verbosity = false;      // gpt-5 and later
-  bool completion_tokens = false;  // wants max_completion_tokens
+  bool completion_tokens = false;  // requires max_completion_tokens
 };
 
-// Names are compared whatever their case; one that is not OpenAI's has none of the above.
+// Names are compared without regard to case. Models of others have none of these properties.
 ModelFamily family_of(std::string_view model);
 
 }  // namespace allm::openai_wire

@@ -4,10 +4,10 @@
 #include <limits>
 #include <utility>
 
-#include "providers/failures.hpp"
 #include "providers/openai/decoders.hpp"
-#include "providers/openai/failure.hpp"
+#include "providers/openai/errors.hpp"
 #include "providers/openai/request.hpp"
+#include "providers/provider_errors.hpp"
 
 namespace allm {
 namespace {
@@ -25,7 +25,7 @@ class OpenAiCodec final : public Codec {
   std::string_view provider() const override { return options_.provider; }
 
   using Codec::write;
-  // Always asks for a stream; a server that sends a whole body instead is understood.
+  // Always asks for a stream. A whole body is decoded, too.
   Result<HttpRequest> write(const AdapterCall& call, AnswerForm /*form*/) const override {
     if (openai_wire::model_of(call).empty() && !options_.quirks.model_optional) {
       return std::unexpected(
@@ -61,22 +61,22 @@ class OpenAiCodec final : public Codec {
     };
   }
 
-  Error failure(const HttpResponseHead& head, std::string_view body) const override {
-    return openai_wire::http_failure(options_.provider, head, body);
+  Error error(const HttpResponseHead& head, std::string_view body) const override {
+    return openai_wire::http_error(options_.provider, head, body);
   }
 
-  std::optional<HttpRequest> simpler(const HttpRequest& sent, const HttpResponseHead& head,
-                                     std::string_view body) const override {
+  std::optional<HttpRequest> fallback_request(const HttpRequest& sent, const HttpResponseHead& head,
+                                              std::string_view body) const override {
     if ((head.status != 400 && head.status != 422) || !contains_word(body, "stream_options")) return std::nullopt;
-    // Remembered, so that later requests go through at once, without usage.
+    // Remembered, so that later requests are sent without stream_options at once, at the cost of their usage.
     refuses_stream_options_ = true;
     constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
     constexpr ReadLimits kOurs{.max_bytes = kAny, .max_string_bytes = kAny, .max_items = kAny};
     Result<Json> members = parse_json(sent.body, kOurs);
     if (!members || members->erase("stream_options") == 0) return std::nullopt;
-    Result<std::string> simpler_body = write_json(*members);
-    if (!simpler_body) return std::nullopt;
-    return HttpRequest{.url = sent.url, .headers = headers_, .body = *std::move(simpler_body)};
+    Result<std::string> fallback_body = write_json(*members);
+    if (!fallback_body) return std::nullopt;
+    return HttpRequest{.url = sent.url, .headers = headers_, .body = *std::move(fallback_body)};
   }
 
  private:

@@ -1,4 +1,4 @@
-// Whole exchanges: the transcripts, and the requests that follow from them.
+// Whole exchanges: transcripts, and the requests that follow them.
 #include "providers/openai/openai.hpp"
 
 #include <string>
@@ -30,7 +30,7 @@ AdapterCall call_for(const Transcript& transcript) {
 }
 
 class OpenAiTranscript : public ::testing::TestWithParam<const char*> {};
-TEST_P(OpenAiTranscript, IsDecodedHoweverItIsSplit) {
+TEST_P(OpenAiTranscript, IsDecodedForEverySplit) {
   const Transcript transcript = load_transcript(GetParam());
   const auto codec = codec_for(transcript);
   const std::vector<Event> events = expect_transcript(*codec, call_for(transcript), transcript);
@@ -68,11 +68,11 @@ INSTANTIATE_TEST_SUITE_P(All, OpenAiTranscript,
                                            "openai-responses-text-reasoning", "deepseek-reasoning",
                                            "vllm-reasoning-field"));
 
-class OpenAiFailure : public ::testing::TestWithParam<const char*> {};
-TEST_P(OpenAiFailure, IsClassified) {
+class OpenAiHttpError : public ::testing::TestWithParam<const char*> {};
+TEST_P(OpenAiHttpError, IsClassified) {
   const Transcript transcript = load_transcript(GetParam());
   const Json& expected = transcript.expect()["error"];
-  const Error error = codec_for(transcript)->failure(transcript.head, transcript.body);
+  const Error error = codec_for(transcript)->error(transcript.head, transcript.body);
   expect_error(error, expected);
   const auto reason = error.get_if<AdapterError>()->reason;
   const bool usually_passes = reason == AdapterError::Reason::rate_limited ||
@@ -86,12 +86,12 @@ TEST_P(OpenAiFailure, IsClassified) {
     EXPECT_NE(error.message().find(part.get<std::string>()), std::string::npos) << error.message();
   }
 }
-INSTANTIATE_TEST_SUITE_P(All, OpenAiFailure,
+INSTANTIATE_TEST_SUITE_P(All, OpenAiHttpError,
                          ::testing::Values("openai-chat-400-context", "openai-chat-429", "openai-chat-429-quota",
                                            "openai-chat-stream-401", "azure-400-content-filter",
                                            "mistral-400-tool-id"));
 
-// The messages of a transcript's request as neutral ones: enough for those that go on.
+// The messages of a transcript's request, as far as the tests need them.
 MessageList asked(const Transcript& transcript) {
   const Json& body = transcript.json["request"]["body"];
   MessageList messages;

@@ -8,7 +8,7 @@ namespace {
 
 using Quirks = OpenAiQuirks;
 
-// Most servers: chat only, names of models mean nothing, and fields of OpenAI's own are refused or ignored.
+// Most servers: only Chat Completions, other model names, and OpenAI's own fields are refused or ignored.
 constexpr Quirks kCompatible = {.max_tokens = Quirks::MaxTokens::max_tokens,
                                 .drop_refused = false,
                                 .reasoning_options = Quirks::ReasoningOptions::always,
@@ -39,20 +39,20 @@ constexpr Quirks openrouter() {
 constexpr Quirks llamacpp() {
   Quirks quirks = kCompatible;
   quirks.audio = Quirks::Audio::input_audio;
-  quirks.model_optional = true;  // one model a process
+  quirks.model_optional = true;  // one model per process
   return quirks;
 }
 
 constexpr Quirks lmstudio() {
   Quirks quirks = kCompatible;
-  quirks.null_content = false;  // content has to be a text
+  quirks.null_content = false;  // content must be a text
   quirks.parallel_flag = false;
   return quirks;
 }
 
 constexpr Quirks groq() {
   Quirks quirks = kCompatible;
-  quirks.null_content = false;  // content has to be a text on text models
+  quirks.null_content = false;  // content must be a text on text models
   return quirks;
 }
 
@@ -62,7 +62,7 @@ constexpr Quirks mistral() {
   quirks.required_choice = "any";
   quirks.files = Quirks::Files::document_url;
   quirks.message_names = false;  // unknown fields are refused with 422
-  quirks.stream_usage = false;   // comes unasked
+  quirks.stream_usage = false;   // sent without being asked for
   return quirks;
 }
 

@@ -1,4 +1,4 @@
-// Servers that speak OpenAI's protocol, by name. A constant table; any thread.
+// Servers that speak OpenAI's protocol, by name. A constant table; safe to call from any thread.
 #pragma once
 
 #include <span>
@@ -10,16 +10,16 @@ namespace allm {
 
 struct OpenAiPreset {
   std::string_view name;
-  std::string_view base_url;      // "" where every customer has their own: it must be given
-  bool needs_key;                 // local servers take any key or none
-  std::string_view key_variable;  // the environment's name for the key
+  std::string_view base_url;      // "" if every customer has a different one: the program must set it
+  bool needs_key;                 // false for local servers
+  std::string_view key_variable;  // environment variable with the key
   OpenAiQuirks quirks;
 };
 
 std::span<const OpenAiPreset> openai_presets();
-// Null if there is none of that name.
+// Null if no preset has that name.
 const OpenAiPreset* find_openai_preset(std::string_view name);
-// The options of a preset, to be changed further and given to openai_codec.
+// The options of a preset, for openai_codec.
 OpenAiCodecOptions options_of(const OpenAiPreset& preset);
 
 }  // namespace allm

@@ -12,7 +12,7 @@
 namespace allm::openai_wire {
 namespace {
 
-// Neutral names, which become something else on the wire or nothing.
+// allm's names, which are translated and not sent as they are.
 constexpr std::array<std::string_view, 4> kReadByName = {"reasoning_effort", "reasoning_summary", "verbosity",
                                                          "endpoint"};
 constexpr std::array<std::string_view, 9> kRefusedByReasoning = {"temperature",       "top_p",    "presence_penalty",
@@ -91,7 +91,7 @@ void add_raw_options(const AdapterCall& call, const OpenAiQuirks& quirks, const 
 
 std::string short_hash(std::string_view text, std::size_t size) {
   constexpr std::string_view kAlphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-  // FNV-1a, and a mixing step between letters, so that more of them than one word holds can be drawn.
+  // FNV-1a, with a mixing step between letters, because 64 bits are not enough for all letters.
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
   std::string result;

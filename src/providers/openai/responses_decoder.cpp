@@ -1,10 +1,10 @@
-// Reads what the Responses endpoint answers.
+// Decodes responses of the Responses endpoint.
 #include <array>
 #include <utility>
 
 #include "providers/openai/chunk_template.hpp"
 #include "providers/openai/decoders.hpp"
-#include "providers/openai/failure.hpp"
+#include "providers/openai/errors.hpp"
 #include "providers/openai/fast_reader.hpp"
 #include "providers/openai/responses_message.hpp"
 #include "providers/provider_json.hpp"
@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kHeads = {"response.created", "response.in_progress", "response.queued"};
 
-// The report of a response that failed. It may come without an error.
-FailureReport report_of(const Json& response) {
-  FailureReport report = read_failure(response);
+// The report of a failed response, which may contain no error object.
+ErrorReport report_of(const Json& response) {
+  ErrorReport report = read_error(response);
   if (report.empty()) {
     report.message = "the response ended with the status '" + std::string(text_member(response, "status")) + "'";
     report.code = "server_error";
@@ -47,7 +47,7 @@ class ResponsesDecoder final : public StreamDecoder {
     if (!chunk) return;
     std::string_view type = text_member(*chunk, "type");
     if (type.empty()) type = event.event;
-    // The members of this event's error stand beside its type.
+    // In this event, the members of the error are at the top level.
     if (type == "error") return fail_inband(*chunk, flat_report(*chunk), events);
     const Json* response = find_member(*chunk, "response");
     if (type == "response.failed" || (response != nullptr && has_failed(*response))) {
@@ -76,13 +76,13 @@ class ResponsesDecoder final : public StreamDecoder {
 
   void end_message(bool, std::vector<Event>& events) override { fail(truncated_stream(context().provider), events); }
 
-  static FailureReport flat_report(const Json& chunk) {
-    FailureReport report = read_failure(chunk);
+  static ErrorReport flat_report(const Json& chunk) {
+    ErrorReport report = read_error(chunk);
     if (report.type == "error") report.type.clear();
     return report;
   }
 
-  // False if the delta belongs to an item that is not known, or is none.
+  // Returns false if this is not a delta, or if it belongs to an unknown item.
   bool take_delta(FastDelta::Kind kind, std::string_view item_id, std::string_view delta, std::vector<Event>& events) {
     switch (kind) {
       case FastDelta::Kind::none:
@@ -105,7 +105,7 @@ class ResponsesDecoder final : public StreamDecoder {
     return true;
   }
 
-  // False if there is too much of everything. Types that are not known are none of our business.
+  // Returns false if there are too many items. Unknown types are ignored.
   bool take_typed(std::string_view type, const Json& chunk, std::vector<Event>& events) {
     if (take_delta(delta_kind(type), text_member(chunk, "item_id"), text_member(chunk, "delta"), events)) return true;
     if (std::ranges::find(kHeads, type) != kHeads.end()) {

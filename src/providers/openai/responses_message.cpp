@@ -16,7 +16,7 @@ constexpr std::size_t kMaxItems = 4096;
 
 bool is_call(const Json& item) { return text_member(item, "type") == "function_call"; }
 
-// The texts of an array of parts, joined; only parts of the given type count.
+// The joined texts of all parts of the given type in an array.
 std::string texts_of(const Json& item, const char* list, std::string_view type, const char* field,
                      std::string_view separator) {
   std::string joined;
@@ -56,7 +56,7 @@ ResponsesMessage::Call& ResponsesMessage::call_of(const Json& item, std::vector<
   const std::string_view call_id = text_member(item, "call_id");
   const auto known = std::ranges::find_if(calls_, [&](const Call& call) {
     if (call.settled) return false;
-    // Two items are two calls, even if the server gives them one call id.
+    // Two items are two calls, even if they have the same call id.
     if (!item_id.empty() && !call.item_id.empty()) return call.item_id == item_id;
     return !call_id.empty() && call.wire_id == call_id;
   });

@@ -1,4 +1,4 @@
-// An answer of the Responses endpoint as it grows, event by event.
+// Builds an answer of the Responses endpoint from its events.
 #pragma once
 
 #include <cstddef>
@@ -22,39 +22,39 @@ class ResponsesMessage {
 
   void add_text(std::string_view delta, std::vector<Event>& events);
   void add_refusal(std::string_view delta) { refusal_ += delta; }
-  // Parts of a summary are separated by an empty line.
+  // Begins a new part of the summary; parts are separated by an empty line.
   void begin_summary_part() { in_summary_part_ = false; }
   void add_summary(std::string_view delta, std::vector<Event>& events);
   void add_reasoning(std::string_view delta, std::vector<Event>& events);
-  // A piece of arguments, for the call that is the item of that id; false if there is none.
+  // Adds a piece of arguments to the call whose item has that id; false if there is no such call.
   bool add_arguments(std::string_view item_id, std::string_view delta, std::vector<Event>& events);
-  // An item that begins, or its final form. False if there are more than any answer has.
+  // Add an item that begins, or its final form. Return false if there are too many items.
   bool begin_item(const Json& item, std::vector<Event>& events);
   bool end_item(std::int64_t index, const Json& item, std::vector<Event>& events);
-  // Id and model, from a `response` object.
+  // Reads id and model from a `response` object.
   void add_head(const Json& response);
 
-  // The end: `response` is the whole answer, and where it differs from what was streamed it counts.
+  // Returns the message. `response` is the whole answer; where it differs from the streamed parts, it takes precedence.
   MessageCompleted complete(const Json& response, std::vector<Event>& events);
 
  private:
   struct Call {
     std::string item_id = {};
     std::string wire_id = {};  // as the server sent it
-    std::string id = {};       // as it is shown
+    std::string id = {};       // as events show it
     std::string name = {};
     std::string arguments = {};
-    std::size_t shown = 0;  // bytes of the arguments that events told of
-    bool settled = false;   // its item in the whole answer was seen
+    std::size_t shown = 0;  // bytes of the arguments that were sent as events
+    bool settled = false;   // its item in the whole answer was found
   };
 
   Call& call_of(const Json& item, std::vector<Event>& events);
   void set_arguments(Call& call, const Json& item, std::vector<Event>& events);
-  // The items of the whole answer, or those that were streamed.
+  // The items of the whole answer, or the streamed ones if it has none.
   Json output_of(const Json& response) const;
   void settle_text(const Json& output, std::vector<Event>& events);
   void set_finish(const Json& response, MessageCompleted& completed) const;
-  // What the answer says of its reasoning; told as an event if nothing of it was streamed.
+  // Adds the answer's reasoning to the message, and as an event if it was not streamed.
   void settle_reasoning(const Json& output, MessageCompleted& completed, std::vector<Event>& events) const;
 
   std::string provider_;
@@ -67,7 +67,7 @@ class ResponsesMessage {
   bool in_summary_part_ = false;
   std::string reasoning_;
   std::vector<Call> calls_;
-  std::map<std::int64_t, Json> items_;  // final ones, by their place
+  std::map<std::int64_t, Json> items_;  // final items, by their index
 };
 
 }  // namespace allm::openai_wire

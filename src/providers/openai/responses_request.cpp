@@ -1,4 +1,4 @@
-// The body of a request to Responses. Nothing is stored at the provider: what has to come back travels in the messages.
+// Writes the body of a request to Responses. The provider stores nothing: its state is in the messages.
 #include <array>
 #include <utility>
 #include <variant>
@@ -16,7 +16,7 @@ Json file_part(const SendableMedia& file) {
   return {{"type", "input_file"}, {"filename", file_name_of(file)}, {"file_data", file.uri()}};
 }
 
-// Of a user message or the result of a tool. `media` are what is left of those of the conversation.
+// The content of a user message or a tool result. `media` are the conversation's media that are not used yet.
 Json input_content(const Message& message, std::span<const SendableMedia>& media) {
   if (!has_media(message.content)) return joined_text(message.content);
   Json parts = Json::array();
@@ -87,7 +87,7 @@ void add_tools(const Request& request, Json& body) {
     Json wire = {{"type", "function"}, {"name", tool.name}};
     if (!tool.description.empty()) wire["description"] = tool.description;
     wire["parameters"] = parameters_of(tool);
-    // True is this endpoint's default, and few schemas are fit for it.
+    // Set explicitly, because this endpoint's default is true, and few schemas meet its rules.
     const Json* strict = find_member(tool.metadata, "strict");
     wire["strict"] = strict != nullptr && *strict == true;
     tools.push_back(std::move(wire));
@@ -150,7 +150,7 @@ Result<std::string> responses_body(const AdapterCall& call, const OpenAiCodecOpt
   if (reasons) body["include"] = Json::array({"reasoning.encrypted_content"});
   body["stream"] = true;
   add_raw_options(call, quirks, family, kMerged, body);
-  // No such parameter here, whatever the model.
+  // This endpoint has no such parameter.
   body.erase("stop");
   if (!stream_options) body.erase("stream_options");
   return write_json(body);

@@ -1,5 +1,5 @@
-// What a reasoning model on the Responses endpoint wants back: the items of its answer, in order, in the form in which
-// a request takes them. Kept as JSON in the assistant message, so that it survives being stored. Pure; any thread.
+// The state that a reasoning model on the Responses endpoint needs in the next request: the items of its answer, as
+// input items. Stored as JSON in the assistant message. Pure; safe to call from any thread.
 #pragma once
 
 #include <span>
@@ -8,12 +8,12 @@
 
 namespace allm::openai_wire {
 
-// The items of a response's `output` as input items: reasoning as it came, messages and calls in their plain forms.
-// Reasoning that nothing follows is left out, because it is refused. Null if no reasoning is left: the message's own
-// text and calls say everything then.
+// The items of a response's `output` as input items: reasoning unchanged, messages and calls in their input form.
+// Reasoning at the end is left out, because the API refuses it. Null if no reasoning is left: the message's text and
+// calls are enough then.
 Json replayable_items(const Json& output);
 
-// Whether the items still say what the message says.
+// Whether the items have the same text and calls as the message.
 bool matches(const Json& items, const Message& message);
 
 // A call and a text as input items.

@@ -1,4 +1,4 @@
-// Requests to the Responses endpoint and what it answers.
+// Requests to the Responses endpoint, and its responses.
 #include <gtest/gtest.h>
 
 #include "providers/openai/openai.hpp"
@@ -63,7 +63,7 @@ TEST(ResponsesRequest, HasItemsForMessages) {
     "store":false,"include":["reasoning.encrypted_content"],"stream":true})"));
 }
 
-TEST(ResponsesRequest, HasSettingsWhereThisEndpointWantsThem) {
+TEST(ResponsesRequest, HasSettingsInTheFormOfThisEndpoint) {
   AdapterCall call = call_of({user("hi")});
   Request& request = call.request;
   request.tools = {{.name = "f", .description = "d", .schema = {{"type", "object"}}}};
@@ -92,7 +92,7 @@ TEST(ResponsesRequest, HasSettingsWhereThisEndpointWantsThem) {
     "store":false,"include":["reasoning.encrypted_content"],"stream":true,"service_tier":"flex"})"));
 }
 
-TEST(ResponsesRequest, ModelsThatDoNotReasonAreNotAskedTo) {
+TEST(ResponsesRequest, ModelsThatDoNotReasonGetNoReasoningSettings) {
   AdapterCall call = call_of({user("hi")}, "gpt-4o");
   call.request.temperature = 0.2;
   call.request.options["stop"] = "x";
@@ -109,7 +109,7 @@ Message reasoned() {
   return message;
 }
 
-TEST(ResponsesRequest, StateIsEchoedWhileTheMessageIsUnchanged) {
+TEST(ResponsesRequest, StateIsSentBackIfTheMessageIsUnchanged) {
   const auto items = [](const Message& message, const char* model = "gpt-5.5") {
     return body_of(call_of({message}, model))["input"];
   };
@@ -132,7 +132,7 @@ TEST(ResponsesRequest, StateIsEchoedWhileTheMessageIsUnchanged) {
   EXPECT_EQ(items(edited), plain);
 }
 
-TEST(ResponsesDecoder, TheFinalAnswerCounts) {
+TEST(ResponsesDecoder, TheFinalAnswerTakesPrecedence) {
   const auto events = stream(
       {R"({"type":"response.output_text.delta","delta":"Hal"})",
        R"({"type":"response.completed","response":{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"Hallo"}]},
@@ -146,7 +146,7 @@ TEST(ResponsesDecoder, TheFinalAnswerCounts) {
   EXPECT_EQ(folded(other).output_text, "Other");
 }
 
-TEST(ResponsesDecoder, ItemsOfTheStreamStandInForAMissingOutput) {
+TEST(ResponsesDecoder, ItemsOfTheStreamReplaceAMissingOutput) {
   const auto events = stream(
       {R"({"type":"response.output_item.done","output_index":1,"item":{"id":"fc","type":"function_call","call_id":"c","name":"f","arguments":"{}"}})",
        R"({"type":"response.output_item.done","output_index":0,"item":{"id":"rs","type":"reasoning","summary":[],"encrypted_content":"e","status":null}})",
@@ -180,7 +180,7 @@ TEST(ResponsesDecoder, SummariesAndTextsOfReasoningAreEvents) {
     ["message_completed","stop"]])"));
 }
 
-TEST(ResponsesDecoder, ReasoningThatNothingFollowsIsNotKept) {
+TEST(ResponsesDecoder, ReasoningAtTheEndIsNotKept) {
   const auto events = stream(
       {R"({"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[{"id":"rs","type":"reasoning","summary":[]}],
          "usage":{"input_tokens":9,"output_tokens":16,"output_tokens_details":{"reasoning_tokens":12}}}})"});
@@ -221,7 +221,7 @@ TEST(ResponsesDecoder, ErrorsOfAllForms) {
   EXPECT_EQ(first.size(), 1U);
 }
 
-TEST(ResponsesDecoder, TheNameOfTheEventStandsInForAMissingType) {
+TEST(ResponsesDecoder, TheNameOfTheEventReplacesAMissingType) {
   const auto events =
       decoded_in_every_way(*openai_codec(), call_of({}), kStream,
                            "event: response.created\ndata: {\"response\":{}}\n\nevent: "

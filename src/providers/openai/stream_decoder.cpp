@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "providers/openai/failure.hpp"
+#include "providers/openai/errors.hpp"
 #include "providers/provider_json.hpp"
 
 namespace allm::openai_wire {
@@ -23,11 +23,11 @@ bool is_error(const Json& chunk) {
 
 std::optional<Error> error_in(std::string_view text, std::string_view provider) {
   text = trimmed_front(text);
-  // Builds of llama.cpp from 2025 have a field of this name.
+  // Builds of llama.cpp from 2025 send errors in a field of this name.
   if (text.starts_with("error:")) text.remove_prefix(6);
-  const FailureReport report = read_failure(text);
+  const ErrorReport report = read_error(text);
   if (report.empty()) return std::nullopt;
-  return inband_failure(provider, report);
+  return inband_error(provider, report);
 }
 
 }  // namespace
@@ -116,8 +116,8 @@ std::optional<Error> StreamDecoder::stray_error() const {
 
 void StreamDecoder::take_document(const Json& document, std::vector<Event>& events) {
   if (is_error(document) || !document.is_object()) {
-    const FailureReport report = read_failure(document);
-    if (!report.empty()) return fail(inband_failure(context_.provider, report), events);
+    const ErrorReport report = read_error(document);
+    if (!report.empty()) return fail(inband_error(context_.provider, report), events);
   }
   if (!document.is_object()) {
     return fail(malformed_response(context_.provider, context_.provider + "'s response is no JSON object",
@@ -130,7 +130,7 @@ void StreamDecoder::take_document(const Json& document, std::vector<Event>& even
 std::optional<Json> StreamDecoder::read_chunk(std::string_view data, std::vector<Event>& events) {
   std::optional<Json> chunk = parse_provider_json(data);
   if (chunk && (is_error(*chunk) || chunk->is_array())) {
-    const FailureReport report = read_failure(*chunk);
+    const ErrorReport report = read_error(*chunk);
     if (chunk->is_object() || !report.empty()) {
       fail_inband(*chunk, report, events);
       return std::nullopt;
@@ -148,10 +148,10 @@ void StreamDecoder::begin_chunk(const Json& chunk, std::vector<Event>& events) {
   if (context_.raw_chunks) events.emplace_back(RawChunk{chunk});
 }
 
-void StreamDecoder::fail_inband(const Json& chunk, const FailureReport& report, std::vector<Event>& events) {
-  // Before the message begins an error is the failure of the call, which may be tried again: nothing may precede it.
+void StreamDecoder::fail_inband(const Json& chunk, const ErrorReport& report, std::vector<Event>& events) {
+  // An error before the message fails the call, which may be retried only if no event precedes the error.
   if (context_.raw_chunks && started_) events.emplace_back(RawChunk{chunk});
-  fail(inband_failure(context_.provider, report), events);
+  fail(inband_error(context_.provider, report), events);
 }
 
 void StreamDecoder::start(std::vector<Event>& events) {

@@ -1,5 +1,5 @@
-// What the decoders of both endpoints share: telling a stream from a whole body, taking the stream apart, and seeing to
-// it that there is one terminal event.
+// Base of the decoders of both endpoints: distinguishes streams from whole bodies and ensures that there is one
+// terminal event.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,28 @@
 #include "allm/adapter.hpp"
 
 #include "providers/codec.hpp"
-#include "providers/failures.hpp"
 #include "providers/openai/openai.hpp"
+#include "providers/provider_errors.hpp"
 #include "providers/sse_decoder.hpp"
 #include "providers/whole_decoder.hpp"
 
 namespace allm::openai_wire {
 
-// What a decoder knows about its call.
+// The properties of the call that a decoder needs.
 struct DecoderContext {
   std::string provider = {};
   OpenAiQuirks quirks = {};
   bool raw_chunks = false;
   bool whole_body = false;                               // the content type says JSON
-  std::optional<std::string> request_id = std::nullopt;  // the provider's, from the head
-  std::string id_seed = {};                              // what makes ids of this call unlike those of any other
+  std::optional<std::string> request_id = std::nullopt;  // the provider's request id, from the head
+  std::string id_seed = {};                              // makes generated ids unique among all calls
 };
-// All but what depends on the call.
+// All members except id_seed and raw_chunks, which depend on the call.
 DecoderContext context_of(const HttpResponseHead& head, const OpenAiCodecOptions& options);
 std::string id_seed_of(const AdapterCall& call);
 
-// One thread at a time, as any decoder. A stream is taken apart by SseDecoder, a whole body by WholeDecoder; which of
-// the two a body is, is told by the content type or, because servers get that wrong, by its first byte.
+// One thread at a time. SseDecoder decodes streams, WholeDecoder whole bodies. The content type decides which of the
+// two a body is, or its first byte, because some servers send a wrong content type.
 class StreamDecoder : public SseDecoder {
  public:
   void feed(std::string_view bytes, std::vector<Event>& events) final;
@@ -43,30 +43,31 @@ class StreamDecoder : public SseDecoder {
  protected:
   explicit StreamDecoder(DecoderContext context);
 
-  // One event of the stream, with data.
+  // Handles one event of the stream that has data.
   virtual void take(const SseEvent& event, std::vector<Event>& events) = 0;
-  // A body that is one JSON object, and no error.
+  // Handles a body that is one JSON object and not an error.
   virtual void take_whole(const Json& body, std::vector<Event>& events) = 0;
-  // Nothing more comes. `marked`: because the stream said so.
+  // Called at the end of the stream. `marked`: the stream sent its end mark.
   virtual void end_message(bool marked, std::vector<Event>& events) = 0;
-  // Whether the message is whole as far as the protocol says.
+  // Whether the message is complete according to the protocol.
   virtual bool is_whole() const = 0;
 
   const DecoderContext& context() const { return context_; }
   bool started() const { return started_; }
-  // MessageStarted, the first time.
+  // Produces MessageStarted at the first call.
   void start(std::vector<Event>& events);
   void complete(MessageCompleted completed, std::vector<Event>& events);
-  // The chunk's value; nothing, and the end of the stream, if it is no JSON object or holds an error.
+  // The chunk's value. If it is not a JSON object or contains an error, the stream ends with an error and nullopt is
+  // returned.
   std::optional<Json> read_chunk(std::string_view data, std::vector<Event>& events);
-  // What precedes the events of a chunk: MessageStarted, and its RawChunk if wanted.
+  // Produces the events that precede those of a chunk: MessageStarted, and its RawChunk if that is asked for.
   void begin_chunk(const Json& chunk, std::vector<Event>& events);
-  void fail_inband(const Json& chunk, const FailureReport& report, std::vector<Event>& events);
+  void fail_inband(const Json& chunk, const ErrorReport& report, std::vector<Event>& events);
 
  private:
   enum class Form : std::uint8_t { unknown, stream, whole };
 
-  // The decoder of a whole body, which gives its document to the decoder that it is a part of.
+  // Decodes a whole body and passes the document to its owner.
   class Whole final : public WholeDecoder {
    public:
     explicit Whole(StreamDecoder& owner);
@@ -80,7 +81,7 @@ class StreamDecoder : public SseDecoder {
   void end(std::string_view /*stray*/, std::vector<Event>& events) final { end_stream(false, events); }
   void end_stream(bool marked, std::vector<Event>& events);
   void take_document(const Json& document, std::vector<Event>& events);
-  // The error in what came between the events, if there is one.
+  // The error in the text between the events, if there is one.
   std::optional<Error> stray_error() const;
 
   DecoderContext context_;

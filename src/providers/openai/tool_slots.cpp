@@ -48,7 +48,7 @@ ToolSlots::ToolSlots(std::string id_seed, std::string provider, bool short_ids)
     : id_seed_(std::move(id_seed)), provider_(std::move(provider)), short_ids_(short_ids) {}
 
 ToolSlots::Slot* ToolSlots::find_index(std::int64_t index) {
-  // The last one, because some servers use an index again for the next call.
+  // The last match, because some servers reuse an index for the next call.
   const auto found =
       std::find_if(slots_.rbegin(), slots_.rend(), [&](const Slot& slot) { return slot.index == index; });
   return found == slots_.rend() ? nullptr : &*found;
@@ -59,7 +59,7 @@ ToolSlots::Slot* ToolSlots::find(const CallFragment& fragment) {
     Slot* slot = find_index(*fragment.index);
     if (slot == nullptr) return nullptr;
     if (!fragment.id.empty() && !slot->wire_id.empty()) return slot->wire_id == fragment.id ? slot : nullptr;
-    // A call that is complete and gets a name once more is over; this is the next one, under the same index.
+    // A name for a call that is already complete begins the next call, under the same index.
     const bool begins_anew = !fragment.name.empty() && !slot->name.empty() && slot->scan.is_whole();
     return begins_anew ? nullptr : slot;
   }
@@ -67,7 +67,7 @@ ToolSlots::Slot* ToolSlots::find(const CallFragment& fragment) {
     const auto found =
         std::find_if(slots_.rbegin(), slots_.rend(), [&](const Slot& slot) { return slot.wire_id == fragment.id; });
     if (found == slots_.rend()) return nullptr;
-    // Without an index, a call that is complete and gets a name once more is over: this is another one of its id.
+    // Without an index, a name for a call that is already complete begins another call with the same id.
     const bool begins_anew = !fragment.name.empty() && found->scan.is_whole();
     return begins_anew ? nullptr : &*found;
   }
@@ -114,7 +114,7 @@ std::string ToolSlots::unique_id(std::string_view wire_id) const {
 
 void ToolSlots::show(Slot& slot, std::vector<Event>& events) const {
   if (!slot.started) {
-    // Fragments that come before the name are held.
+    // Fragments before the name are held back.
     if (slot.name.empty()) return;
     slot.started = true;
     slot.id = unique_id(slot.wire_id);

@@ -1,5 +1,5 @@
-// The tool calls of a message, put together from fragments. Servers differ in how they tell whose fragment one is; the
-// rules here take them all.
+// Builds the tool calls of a message from fragments. Servers differ in how they mark the call that a fragment belongs
+// to; these rules handle all of them.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,17 @@
 
 namespace allm::openai_wire {
 
-// A piece of a call. What is absent is empty.
+// A piece of a call. Absent members are empty.
 struct CallFragment {
   std::optional<std::int64_t> index = std::nullopt;
   std::string_view id = {};
   std::string_view name = {};
   std::string_view arguments = {};
-  Json extra = null_json();  // `extra_content`, which some servers want back
+  Json extra = null_json();  // `extra_content`, which some servers need in the next request
 };
 
-// Whether a text that comes in pieces is a whole object, as far as its brackets say. Looks at each byte once, so that a
-// server that asks again with every fragment costs no more than its bytes.
+// Finds out by counting brackets whether a text that comes in pieces is a complete object. Reads each byte only once,
+// so that a check after every fragment stays cheap.
 class ObjectScan {
  public:
   void add(std::string_view text);
@@ -40,15 +40,15 @@ class ObjectScan {
 // One thread at a time.
 class ToolSlots {
  public:
-  // `id_seed` is what ids of calls that came without one are made from. `provider` is the key of what goes to a call's
-  // metadata.
+  // Ids of calls that came without one are made from `id_seed`. `provider` is the key for a call's metadata.
   ToolSlots(std::string id_seed, std::string provider, bool short_ids);
 
-  // Adds a fragment; false if there are more calls than any message has.
+  // Adds a fragment; false if there are too many calls.
   bool add(const CallFragment& fragment, std::vector<Event>& events);
-  // Adds arguments to a call that has begun; false if there is none of that index.
+  // Adds arguments to a call that has begun; false if no call has that index.
   bool extend(std::int64_t index, std::string_view arguments, std::vector<Event>& events);
-  // The calls, in the order of their first fragments, with a ToolCallCompleted each. Nothing if a call has no name.
+  // The calls, in the order of their first fragments; produces a ToolCallCompleted for each. nullopt if a call has no
+  // name.
   std::optional<std::vector<ToolCall>> complete(std::vector<Event>& events);
 
   bool empty() const { return slots_.empty(); }
@@ -56,12 +56,12 @@ class ToolSlots {
  private:
   struct Slot {
     std::optional<std::int64_t> index = std::nullopt;
-    std::string wire_id = {};  // as it was sent; "" if never
-    std::string id = {};       // as it is shown
+    std::string wire_id = {};  // as the server sent it; "" if it did not
+    std::string id = {};       // as events show it
     std::string name = {};
     std::string arguments = {};
     ObjectScan scan = {};   // of the arguments
-    std::size_t shown = 0;  // bytes of the arguments that events told of
+    std::size_t shown = 0;  // bytes of the arguments that were sent as events
     bool started = false;
     Json extra = null_json();
   };

@@ -7,7 +7,7 @@
 namespace allm::tool_slots_test {
 namespace {
 
-TEST(ObjectScan, FindsTheEndOfAnObjectHoweverItIsSplit) {
+TEST(ObjectScan, FindsTheEndOfAnObjectForEverySplit) {
   const auto is_whole = [](std::string_view text) {
     openai_wire::ObjectScan at_once;
     at_once.add(text);

@@ -9,7 +9,7 @@
 namespace allm::openai_wire {
 namespace {
 
-// Takes the counter out of the object, so that what is left is what we have no name for.
+// Moves a count out of the object, so that only counts without a member in Usage remain.
 void take(Json& from, const char* key, std::optional<std::int64_t>& counter) {
   const std::optional<std::int64_t> value = integer_member(from, key);
   if (value && *value >= 0 && !counter) counter = value;
@@ -23,7 +23,7 @@ void take_details(Json& from, const char* key, auto&& take_counters) {
   if (details->empty()) from.erase(key);
 }
 
-// Some servers (xAI) leave reasoning out of the output and put it into the total. Ours includes it.
+// Some servers (xAI) do not count reasoning as output, only in the total. Usage::output_tokens includes it.
 void include_reasoning(Usage& usage) {
   if (!usage.input_tokens || !usage.output_tokens || !usage.total_tokens || usage.reasoning_tokens.value_or(0) == 0)
     return;
@@ -51,7 +51,7 @@ Usage read(const Json& wire, const Names& names) {
   });
   take_details(rest, names.output_details,
                [&](Json& details) { take(details, "reasoning_tokens", usage.reasoning_tokens); });
-  // DeepSeek's name for it.
+  // DeepSeek's name of the count.
   if (!usage.cached_input_tokens) take(rest, "prompt_cache_hit_tokens", usage.cached_input_tokens);
   include_reasoning(usage);
   usage.extra = std::move(rest);

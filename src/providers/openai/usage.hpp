@@ -1,4 +1,4 @@
-// Tokens as both endpoints report them. Pure; any thread.
+// Token counts of both endpoints. Pure; safe to call from any thread.
 #pragma once
 
 #include "allm/json.hpp"
@@ -6,7 +6,7 @@
 
 namespace allm::openai_wire {
 
-// The counters of a `usage` object; what has no counter of its own goes to `extra`. Negative counts are ignored.
+// Reads a `usage` object. Counts that Usage has no member for go into `extra`. Negative counts are ignored.
 Usage chat_usage(const Json& usage);
 Usage responses_usage(const Json& usage);
 

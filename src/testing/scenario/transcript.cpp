@@ -210,8 +210,7 @@ Result<std::vector<std::string>> check_transcript(const Json& transcript, const 
     }
     const Exchange exchange = read_exchange(transcript, folder);
     if (exchange.head.status >= 400) {
-      check_error(transcript.at("expect").at("error"), exchange.codec->failure(exchange.head, exchange.body),
-                  mismatches);
+      check_error(transcript.at("expect").at("error"), exchange.codec->error(exchange.head, exchange.body), mismatches);
     } else {
       check_stream(exchange, transcript, mismatches);
     }
