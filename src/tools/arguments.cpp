@@ -16,7 +16,7 @@ bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") 
 Result<Json> call_arguments(const ToolCall& call) {
   if (call.arguments.is_object() && !call.arguments.empty()) return call.arguments;
   if (call.raw_arguments && !is_blank(*call.raw_arguments) && *call.raw_arguments != "{}") {
-    // The value says nothing and the text does: the text was never parsed, or could not be.
+    // The text was never parsed, or it could not be.
     Result<Json> parsed = parse_json(*call.raw_arguments);
     if (!parsed) {
       return std::unexpected(

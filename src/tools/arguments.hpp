@@ -1,4 +1,4 @@
-// Arguments: from what the model sent to what a handler may see.
+// Reads and checks the arguments of tool calls before a handler sees them.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace allm {
 
-// The arguments of a call: its value, or what its text says where the value is empty. Fails with
-// ToolError `invalid_arguments` if that is no JSON object; no text at all counts as {}.
+// The arguments of a call: `arguments`, or the parsed `raw_arguments` if they are empty. Fails with ToolError
+// `invalid_arguments` if the text is not a JSON object; a missing text counts as {}.
 Result<Json> call_arguments(const ToolCall& call);
 
-// Fails with ToolError `invalid_arguments` if the arguments break the tool's schema; the message
-// names the path and the rule of every problem, for the model to mend.
+// Fails with ToolError `invalid_arguments` if the arguments break the tool's schema; the message names the path and the
+// rule of every error, so that the model can correct them.
 Status check_arguments(const ToolSet& tools, const Tool& tool, const ToolCall& call, const Json& arguments);
 
 }  // namespace allm

@@ -14,12 +14,12 @@ ToolCall call(Json arguments, std::optional<std::string> raw = std::nullopt) {
   return {.id = "c0", .name = "t", .arguments = std::move(arguments), .raw_arguments = std::move(raw)};
 }
 
-TEST(CallArguments, AreTheValueWhereItSaysSomething) {
+TEST(CallArguments, AreTheValueIfItIsNotEmpty) {
   EXPECT_EQ(call_arguments(call({{"a", 1}})), Json({{"a", 1}}));
   EXPECT_EQ(call_arguments(call({{"a", 1}}, "not JSON")), Json({{"a", 1}}));
 }
 
-TEST(CallArguments, AreWhatTheTextSaysWhereTheValueIsEmpty) {
+TEST(CallArguments, AreParsedFromTheTextIfTheValueIsEmpty) {
   EXPECT_EQ(call_arguments(call(Json::object(), R"({"a":1})")), Json({{"a", 1}}));
 }
 
@@ -48,14 +48,14 @@ TEST(CallArguments, MustBeAJsonObject) {
   }
 }
 
-TEST(CallArguments, NestedWithoutEndAreAnErrorAndNoCrash) {
+TEST(CallArguments, ThatAreNestedTooDeeplyAreAnError) {
   EXPECT_FALSE(call_arguments(call(Json::object(), std::string(100'000, '['))).has_value());
 }
 
 const Json kSchema = Json::parse(
     R"({"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"}},"required":["city"]})");
 
-TEST(ArgumentCheck, NamesPathAndRuleOfEveryProblem) {
+TEST(ArgumentCheck, NamesPathAndRuleOfEveryError) {
   const ToolSet tools({Tool{.name = "t", .schema = kSchema}});
   EXPECT_TRUE(check_arguments(tools, tools.tools()[0], call({}), {{"city", "Rome"}}).has_value());
   const Status bad = check_arguments(tools, tools.tools()[0], call({}), {{"city", 1}, {"days", "x"}});
@@ -68,7 +68,7 @@ TEST(ArgumentCheck, NamesPathAndRuleOfEveryProblem) {
   EXPECT_NE(bad.error().message().find("days"), std::string::npos);
 }
 
-TEST(ArgumentCheck, SaysThatASchemaCannotBeUsed) {
+TEST(ArgumentCheck, ReportsAnUnusableSchema) {
   const ToolSet tools({Tool{.name = "t", .schema = Json::parse(R"({"type": 7})")}});
   const Status bad = check_arguments(tools, tools.tools()[0], call({}), Json::object());
   ASSERT_FALSE(bad.has_value());
@@ -95,7 +95,7 @@ TEST(ArgumentCheck, CanBeTurnedOffByToolAndByEngine) {
   EXPECT_TRUE(ran(true, false));
 }
 
-TEST(ArgumentCheck, BrokenTextNeverReachesTheHandlerEvenUnchecked) {
+TEST(ArgumentCheck, MalformedTextNeverReachesTheHandlerEvenUnchecked) {
   bool handled = false;
   const Tool tool{.name = "t",
                   .handler =

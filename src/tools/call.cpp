@@ -10,7 +10,7 @@
 namespace allm {
 namespace {
 
-// The completion that a handler holds. When the last copy goes, nobody can answer any more.
+// The completion that a handler holds. The destruction of the last copy settles the call as one without an answer.
 class CompletionSink : public ToolCompletion::Sink {
  public:
   explicit CompletionSink(std::shared_ptr<PendingCall> call) : call_(std::move(call)) {}
@@ -30,8 +30,7 @@ class CompletionSink : public ToolCompletion::Sink {
   std::atomic<bool> answered_{false};
 };
 
-// Asks a handler to stop. Stop callbacks are the user's code, so they run on a worker and not on the
-// loop thread.
+// Asks a handler to stop. Stop callbacks are the user's code, so they run on a pool thread and not on the loop thread.
 class StopRequest : public Pool::Task {
  public:
   explicit StopRequest(std::stop_source stop) : stop_(std::move(stop)) {}
@@ -107,7 +106,7 @@ std::vector<std::size_t> BatchInbox::take_ready() {
 }
 
 void BatchInbox::close() {
-  // Dropped without the lock: a call that goes without an answer reports that here.
+  // Declared before the lock, so that the calls are destroyed without it: their destructors report to this inbox.
   std::vector<Driven> dropped;
   const std::lock_guard lock(mutex_);
   closed_ = true;
@@ -182,7 +181,8 @@ void PendingCall::report_end(SpanPhase phase, TelemetryEvent event) {
 }
 
 void PendingCall::run() noexcept {
-  // The order of these two against claim() and set_thread_aside() decides who counts the thread.
+  // `thread_` is written before `settled_` is read; claim() and set_thread_aside() use the opposite order. So a thread
+  // that is set aside is counted exactly once.
   thread_.store(Thread::running);
   if (!settled_.load()) {
     execute();
@@ -212,7 +212,7 @@ void PendingCall::set_thread_aside() {
 
 void PendingCall::fire() noexcept {
   if (!claim()) return;
-  // Before the result is told, so that whoever hears of it finds the thread counted.
+  // Before settle(), so that the thread is counted when the result becomes visible.
   set_thread_aside();
   const auto timeout = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - started_).count();
   const Error late =
@@ -227,7 +227,7 @@ void PendingCall::fire() noexcept {
 bool PendingCall::abandon() {
   disarm();
   if (!claim()) {
-    // The step's span must not end before this one.
+    // The step's span must not end before the call's span.
     if (State::run->telemetry != nullptr) end_reported_.wait(false);
     return false;
   }

@@ -1,4 +1,5 @@
-// One tool call on its way: on a worker thread, against its deadline, until somebody settles it.
+// One tool call: runs it on a pool thread or in another process, until its answer, its deadline or a cancellation
+// settles it.
 #pragma once
 
 #include <atomic>
@@ -25,8 +26,8 @@
 
 namespace allm {
 
-// Where the calls of a batch report to. Shared by the batch and its calls, so that it outlives
-// whichever goes first. Safe from any thread.
+// Collects the reports of a batch's calls. Shared by the batch and its calls, because either may outlive the other.
+// Safe to call from any thread.
 class BatchInbox {
  public:
   struct Progress {
@@ -35,11 +36,11 @@ class BatchInbox {
   };
   void settled(std::size_t index);
   void progress(std::size_t index, Json report);
-  // Hands a call to the batch, which polls it. Dropped if the batch is gone.
+  // Hands a call to the batch, which polls it. Dropped if the inbox is closed.
   void drive(std::size_t index, std::unique_ptr<PolledCall> call);
-  // Such a call wants to be polled.
+  // Requests that the batch polls such a call.
   void ready(std::size_t index);
-  // Takes what has come; if nothing has, keeps `waker` to call when something does.
+  // Moves all reports out and returns true. If there are none, returns false and calls `waker` at the next report.
   bool take(std::vector<std::size_t>& settled, std::vector<Progress>& progress, const Waker& waker);
   struct Driven {
     std::size_t index;
@@ -47,7 +48,7 @@ class BatchInbox {
   };
   std::vector<Driven> take_driven();
   std::vector<std::size_t> take_ready();
-  // The batch is going; what it is handed from now on is dropped.
+  // Called when the batch is destroyed. Calls that are handed to drive() from now on are dropped.
   void close();
 
  private:
@@ -61,8 +62,8 @@ class BatchInbox {
   Waker waker_;
 };
 
-// Owned by the batch, the worker that runs it, the timer, every completion and every copy of the context: it lives
-// until the last of them is done with it, however late that is.
+// Shared by the batch, the pool thread that runs it, the timer, every completion and every copy of the context, each of
+// which may be the last to use it.
 class PendingCall : public Pool::Task,
                     public LoopTask,
                     public ToolContext::State,
@@ -73,18 +74,19 @@ class PendingCall : public Pool::Task,
 
   // Arms the deadline and hands the call to the pool.
   void dispatch(std::chrono::milliseconds timeout);
-  // The run does not want the result any more. Whether there was none yet; there will be none then.
+  // Settles the call because the run does not need its result any more. Returns false if it was already settled.
   bool abandon();
-  // After the inbox told of it: what the call came to.
+  // The call's outcome. Only after the inbox reported the call as settled.
   ToolOutcome take_outcome() { return std::move(*outcome_); }
-  // The deadline is not needed any more.
+  // Cancels the deadline.
   void disarm();
-  // Before the consumer waits, for a call whose answer the loop brings: whether its thread drives the loop meanwhile.
+  // Called before the consumer waits for a call whose answer the loop delivers; `waiter_drives` says whether the
+  // consumer's thread drives the loop meanwhile.
   void await(bool waiter_drives);
-  // The loop that brings the answer; null for a call that runs on a thread.
+  // The loop that delivers the answer; null for a call that runs on a pool thread.
   const std::shared_ptr<Loop>* awaited_loop() const { return outside_call_ ? &loop_ : nullptr; }
 
-  // Settles the call if it is not settled yet; whether it did. Any thread.
+  // Settles the call and returns true, or returns false if it was already settled. Safe to call from any thread.
   bool complete(ToolOutcome outcome);
   // Whether it is settled.
   bool over() const { return settled_.load(std::memory_order_acquire); }
@@ -96,10 +98,10 @@ class PendingCall : public Pool::Task,
 
  private:
   enum class Thread : std::uint8_t { queued, running, returned, set_aside };
-  // Whether the caller is the one who settles the call.
+  // Returns true to exactly one caller, which then settles the call.
   bool claim();
   void settle(ToolOutcome outcome);
-  // Tells telemetry of the end of the call. For the one who claimed it.
+  // Reports the end of the call to telemetry. Only for the caller whose claim() returned true.
   void report_end(SpanPhase phase, TelemetryEvent event);
   void execute() noexcept;
   void set_thread_aside();
@@ -114,7 +116,7 @@ class PendingCall : public Pool::Task,
   std::atomic<bool> settled_{false};
   std::atomic<bool> end_reported_{false};  // used only with telemetry
   std::atomic<Thread> thread_{Thread::queued};
-  std::optional<ToolOutcome> outcome_;  // written by the one who settles, read after the inbox told
+  std::optional<ToolOutcome> outcome_;  // written by settle(), read after the inbox reported it
   std::chrono::steady_clock::time_point started_;
   const OutsideCalls& outside_;
   std::shared_ptr<OutsideCall> outside_call_;  // if it runs in another process

@@ -1,4 +1,4 @@
-// Deadlines, late answers and what becomes of handlers that overstay.
+// Deadlines, late answers, and handlers that run after their deadline.
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -38,7 +38,7 @@ std::size_t count_of(const CollectingTelemetry& telemetry, const std::string& na
   return count;
 }
 
-// An engine with a runtime of its own and a sink.
+// An engine with its own runtime and a telemetry sink.
 struct Bench {
   explicit Bench(RuntimeOptions options = {})
       : runtime(Runtime::create(options)),
@@ -52,8 +52,8 @@ struct Bench {
   Engine engine;
 };
 
-// Blocks until it is let go, whatever its stop token says. On a busy machine a call can be over before it had a thread,
-// so tests that need a handler inside look at `entered`.
+// A handler that blocks until it is released and ignores its stop token. On a busy machine a call may be settled before
+// it gets a thread, so tests that need a running handler check `entered`.
 struct Stubborn {
   std::shared_ptr<Gate> may_end = std::make_shared<Gate>();
   std::shared_ptr<Counter> entered = std::make_shared<Counter>();
@@ -69,7 +69,7 @@ struct Stubborn {
   }
 };
 
-TEST(ToolDeadline, GivesATimeoutWhileTheHandlerStillRuns) {
+TEST(ToolDeadline, SettlesTheCallWhileTheHandlerStillRuns) {
   const Bench bench;
   const Stubborn stubborn;
   do {
@@ -83,7 +83,7 @@ TEST(ToolDeadline, GivesATimeoutWhileTheHandlerStillRuns) {
   EXPECT_EQ(bench.runtime->stats().set_aside, 0U);
 }
 
-TEST(ToolDeadline, CountsHandlersThatOverstayUntilTheyReturn) {
+TEST(ToolDeadline, CountsOverdueHandlersUntilTheyReturn) {
   const Bench bench;
   const Stubborn stubborn;
   const auto batch =
@@ -125,7 +125,7 @@ TEST(ToolDeadline, AsksTheHandlerToStop) {
   stopped->wait_for(1);
 }
 
-TEST(ToolDeadline, OfAToolBeatsThatOfTheRun) {
+TEST(ToolDeadline, OfAToolTakesPrecedenceOverThatOfTheRun) {
   const Bench bench;
   const Stubborn stubborn;
   const auto batch =
@@ -136,7 +136,7 @@ TEST(ToolDeadline, OfAToolBeatsThatOfTheRun) {
   stubborn.may_end->open();
 }
 
-TEST(ToolDeadline, MayBeTheLongestDurationThereIs) {
+TEST(ToolDeadline, MayBeTheLongestDuration) {
   const Bench bench;
   const Tool quick{.name = "t", .handler = [](const Json&, const ToolContext& context) {
                      return ok(context.deadline() == std::chrono::steady_clock::time_point::max());
@@ -146,8 +146,8 @@ TEST(ToolDeadline, MayBeTheLongestDurationThereIs) {
   EXPECT_EQ(batch->messages[0].text(), "true");
 }
 
-TEST(ToolDeadline, RunsWhileACallWaitsForAThread) {
-  // One thread, and a handler that has it: the second call never gets to run.
+TEST(ToolDeadline, CoversTheWaitForAThread) {
+  // The only thread is blocked by a handler: the second call never runs.
   const Bench bench({.max_threads = 1});
   const Stubborn stubborn;
   std::atomic<bool> ran = false;
@@ -169,7 +169,7 @@ TEST(ToolDeadline, RunsWhileACallWaitsForAThread) {
   EXPECT_FALSE(ran);
 }
 
-TEST(ToolDeadline, BeyondTheMostThatMayBeSetAsideCallsFailAtOnce) {
+TEST(ToolDeadline, CallsFailAtOnceIfTooManyThreadsAreSetAside) {
   const Bench bench({.max_set_aside = 2});
   const Stubborn stubborn;
   const auto batch =
@@ -204,7 +204,7 @@ TEST(LateHandlers, AnswerFromAnyThread) {
   eventually([&] { return bench.runtime->stats().running == 0; }, "the handlers' end");
 }
 
-TEST(LateHandlers, ThatWaitHoldNoThreads) {
+TEST(LateHandlers, ThatWaitOccupyNoThreads) {
   const Bench bench({.max_threads = 2});
   constexpr std::size_t kCalls = 1000;
   std::mutex mutex;
@@ -229,14 +229,14 @@ TEST(LateHandlers, ThatWaitHoldNoThreads) {
   EXPECT_LE(bench.runtime->stats().threads, 2U);
 }
 
-TEST(LateHandlers, ThatDropTheirCompletionGaveNoAnswer) {
+TEST(LateHandlers, ThatDropTheirCompletionFailWithNoAnswer) {
   const Bench bench;
   const auto batch = bench.run({call("c0", "t")}, {.name = "t", .handler = [](const Json&, ToolCompletion) {}});
   ASSERT_TRUE(batch.has_value());
   EXPECT_EQ(reason_of(batch->messages[0]), "invalid_return");
 }
 
-TEST(LateHandlers, CountTheirFirstAnswerOnly) {
+TEST(LateHandlers, OnlyTheFirstAnswerIsUsed) {
   const Bench bench;
   bool first = false;
   bool second = true;
@@ -252,7 +252,7 @@ TEST(LateHandlers, CountTheirFirstAnswerOnly) {
   EXPECT_FALSE(second);
 }
 
-TEST(LateHandlers, AreToldThatTheirAnswerCameTooLate) {
+TEST(LateHandlers, LearnThatTheirAnswerCameTooLate) {
   const Bench bench;
   std::optional<ToolCompletion> kept;
   const Tool later{.name = "later", .handler = [&](const Json&, ToolCompletion done) { kept = std::move(done); }};
@@ -310,7 +310,7 @@ TEST(DroppedBatch, AsksItsHandlersToStopAndWaitsForNone) {
   EXPECT_EQ(count_of(*bench.telemetry, "allm.tool.exception"), 2U);
 }
 
-TEST(DroppedBatch, LeavesWhatAHandlerUsesAlive) {
+TEST(DroppedBatch, KeepsTheArgumentsOfARunningHandlerAlive) {
   const Stubborn stubborn;
   Gate saw_everything;
   {
@@ -320,7 +320,7 @@ TEST(DroppedBatch, LeavesWhatAHandlerUsesAlive) {
                                    const Json& arguments, const ToolContext& context) {
                       in->add();
                       gate->wait();
-                      // Batch, engine and runtime are gone from the program's view by now.
+                      // The program has dropped batch, engine and runtime by now.
                       EXPECT_EQ(arguments.at("a"), 1);
                       EXPECT_EQ(context.tool_call().id, "c0");
                       EXPECT_EQ(context.context().at("b"), 2);

@@ -19,7 +19,7 @@ constexpr std::string_view kWhiteSpace = " \t\n\v\f\r";
 
 bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }
 
-// The text, or as many of its characters as leave room for an ellipsis.
+// The text, or its first characters and an ellipsis if it is too long.
 std::string cut(std::string_view text, std::size_t max_characters) {
   constexpr std::string_view kEllipsis = "...";
   if (static_cast<std::size_t>(std::ranges::count_if(text, starts_character)) <= max_characters) {
@@ -69,7 +69,7 @@ std::vector<std::string> required_names(const Json& schema) {
   return names;
 }
 
-// "Args: city, country, [days], [unit]", or nothing for a schema that names no properties.
+// "Args: city, country, [days], [unit]", or "" for a schema without properties.
 std::string argument_hint(const Json& schema) {
   const Json* properties = member(schema, "properties");
   if (properties == nullptr || !properties->is_object()) return {};
@@ -94,7 +94,7 @@ std::string short_description(const Tool& tool) {
   return text;
 }
 
-// The one tool that the choice makes the model call, or "". Providers have their own ways to say it.
+// The tool that the tool choice forces, or "". Reads the forms of all providers.
 std::string_view forced_tool(const std::optional<ToolChoice>& choice) {
   if (!choice.has_value()) return "";
   const Json& json = choice->json();
@@ -140,7 +140,7 @@ std::string compact_names(const std::vector<Tool>& tools) {
   return names.empty() ? "(none)" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-// The distinct names that are asked for, in order; nothing if the arguments do not say any.
+// The distinct names in the arguments, in order; empty if the arguments are invalid.
 std::vector<std::string> asked_names(const Json& arguments) {
   const Json* asked = member(arguments, "names");
   if (asked == nullptr || !asked->is_array()) return {};
@@ -177,7 +177,7 @@ Tool tool_help_tool() {
                      {"items", {{"type", "string"}}},
                      {"description", "Names of the tools to explain."}}}}},
                  {"required", Json::array({"names"})}},
-      .validate_arguments = false,  // answer_tool_help says what is wrong with them
+      .validate_arguments = false,  // answer_tool_help reports invalid arguments
       .metadata = {{kBuiltinKey, kToolHelpName}}};
 }
 

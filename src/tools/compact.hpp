@@ -1,7 +1,7 @@
-// Compact tools: declared to the model in one line each, with the full text on request.
+// Compact tools: each is declared to the model in one line; the model gets the full declaration on request.
 //
-// Pure functions; safe to call from any thread. The short forms depend on the tools and the choice alone, so that the
-// prefix which a provider caches is the same in every step.
+// Pure functions; safe to call from any thread. The short forms depend only on the tools and the tool choice, so that
+// the prompt prefix that a provider caches is the same in every step.
 #pragma once
 
 #include <optional>
@@ -17,11 +17,12 @@
 
 namespace allm {
 
-// The name that a program's own tool cannot have beside a compact one.
+// The name of the built-in tool. With compact tools, a program's own tool must not have this name.
 inline constexpr std::string_view kToolHelpName = "tool_help";
 
-// What the model is sent: no handlers, compact tools in short form and no longer marked as compact, `tool_help` after
-// them if there are any. A compact tool that the choice forces is sent in full: the model could not ask about it.
+// The tools to send to the model: without handlers; compact tools in short form and no longer marked as compact; after
+// them `tool_help`, if any tool is compact. A compact tool that the tool choice forces is sent in full, because the
+// model cannot ask about it.
 std::vector<Tool> project_tools(const std::vector<Tool>& tools, const std::optional<ToolChoice>& choice);
 
 bool has_compact_tools(const std::vector<Tool>& tools);
@@ -34,8 +35,8 @@ bool calls_tool_help(const ToolCall& call, const ToolSet& tools);
 Tool tool_help_tool();
 bool is_tool_help(const Tool& tool);
 
-// What to tell the model when a compact tool is called without a required argument, most likely because its schema was
-// never asked for: the missing names and the tool's full help. Nothing if all are there or the tool is not compact.
+// The answer to a call of a compact tool without a required argument, which happens if the model did not ask for the
+// schema: the missing names and the tool's full help. nullopt if no argument is missing or the tool is not compact.
 std::optional<std::string> missing_compact_arguments(const Tool& tool, const Json& arguments);
 
 }  // namespace allm

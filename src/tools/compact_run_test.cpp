@@ -1,4 +1,4 @@
-// Compact tools in a run: what the model is sent, and what it gets when it asks.
+// Compact tools in a run: the tools that are sent to the model, and the answers of tool_help.
 #include <memory>
 #include <string>
 #include <vector>
@@ -64,7 +64,7 @@ TEST(CompactRun, AnswersToolHelpItself) {
   EXPECT_EQ(compact.handled, 0);
 }
 
-TEST(CompactRun, TellsTheModelOfMissingArgumentsWithTheFullHelp) {
+TEST(CompactRun, AnswersMissingArgumentsWithTheFullHelp) {
   Compact compact({calls_tool("weather", Json::object()), kDone});
   const auto result = chat(compact.engine, {user("hi")});
   ASSERT_TRUE(result.has_value());
@@ -75,14 +75,14 @@ TEST(CompactRun, TellsTheModelOfMissingArgumentsWithTheFullHelp) {
   EXPECT_EQ(compact.handled, 0);
 }
 
-TEST(CompactRun, ChecksTheSchemaOfWhatIsThere) {
+TEST(CompactRun, ChecksTheSchemaIfNoArgumentIsMissing) {
   Compact compact({calls_tool("weather", {{"city", 7}}), kDone});
   const auto result = chat(compact.engine, {user("hi")});
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(Json::parse(result->steps[0].tool_results[0].text()).at("reason"), "invalid_arguments");
 }
 
-TEST(CompactRun, HandsToolHelpToTheProgramInManualMode) {
+TEST(CompactRun, LeavesToolHelpToTheProgramInManualMode) {
   Compact compact({calls_tool("tool_help", {{"names", {"weather"}}})});
   const auto result = chat(compact.engine, {user("hi")}, {.mode = Mode::manual});
   ASSERT_TRUE(result.has_value());

@@ -28,13 +28,13 @@ Tool clock() {
           .handler = [](const Json&) { return ok("noon"); }};
 }
 
-// The description that the model is sent for a compact tool.
+// The description of a compact tool that is sent to the model.
 std::string sent_description(const Tool& tool) { return project_tools({tool}, std::nullopt).front().description; }
 std::string described(std::string description) {
   return sent_description({.name = "t", .description = std::move(description), .compact = true});
 }
 
-TEST(CompactTools, AreSentInShortFormWithToolHelpBehindThem) {
+TEST(CompactTools, AreSentInShortFormFollowedByToolHelp) {
   const std::vector<Tool> sent = project_tools({weather(), clock()}, std::nullopt);
   ASSERT_EQ(sent.size(), 3U);
   EXPECT_EQ(sent[0].name, "weather");
@@ -48,7 +48,7 @@ TEST(CompactTools, AreSentInShortFormWithToolHelpBehindThem) {
   EXPECT_TRUE(is_tool_help(sent[2]));
 }
 
-TEST(CompactTools, WithoutAnyToolsAreSentAsTheyAre) {
+TEST(CompactTools, WithoutAnyToolsAreSentInFull) {
   const std::vector<Tool> sent = project_tools({clock()}, std::nullopt);
   EXPECT_EQ(sent, std::vector{clock()});
   EXPECT_FALSE(sent[0].handler);
@@ -81,7 +81,7 @@ TEST(CompactTools, SummaryIsTheFirstSentenceOfTheFirstLine) {
   EXPECT_EQ(described(" \n "), "[compact]");
 }
 
-TEST(CompactTools, SummaryIsCutAt160Characters) {
+TEST(CompactTools, SummaryIsTruncatedAt160Characters) {
   const std::string marker = " [compact]";
   EXPECT_EQ(described(std::string(160, 'a')), std::string(160, 'a') + marker);
   EXPECT_EQ(described(std::string(161, 'a')), std::string(157, 'a') + "..." + marker);
@@ -157,7 +157,7 @@ TEST(ToolHelp, NamesTheCompactToolsWhereANameIsUnknown) {
             "## x\nThere is no tool of this name. Compact tools: (none)");
 }
 
-TEST(ToolHelp, ExplainsItselfWhenTheArgumentsAreBad) {
+TEST(ToolHelp, ExplainsItselfForInvalidArguments) {
   for (const char* text : {"{}", "[]", "null", "5", R"({"names": []})", R"({"names": "weather"})", R"({"names": [1]})",
                            R"({"names": ["weather", null]})"}) {
     const std::string answer = answer_tool_help({weather()}, Json::parse(text));
@@ -174,7 +174,7 @@ TEST(CompactTools, MissingArgumentsAreNamedWithTheHelp) {
             "Missing required argument: country\n\n" + help);
 }
 
-TEST(CompactTools, CompleteArgumentsAndFullToolsAreNotTheirBusiness) {
+TEST(CompactTools, CompleteArgumentsAndFullToolsGetNoHelp) {
   EXPECT_EQ(missing_compact_arguments(weather(), {{"country", nullptr}, {"city", "Rome"}}), std::nullopt);
   Tool full = weather();
   full.compact = false;

@@ -7,8 +7,8 @@
 namespace allm {
 namespace {
 
-// Writing fails only for text that is not UTF-8 and numbers that are none; both are repaired here,
-// because a failure has to reach the model in any case.
+// Writing fails only for text that is not valid UTF-8 and numbers that JSON cannot express. Both are repaired here,
+// because a failure must always reach the model.
 std::string write_failure(const Json& value, const std::string& fallback) {
   if (auto written = write_json(value)) return *std::move(written);
   Json repaired = value;

@@ -23,7 +23,7 @@ TEST(JsonToolResultEncoder, WritesTextAsItIsAndTheRestAsCompactJson) {
   EXPECT_EQ(encoder.encode({{"b", "ü/"}, {"a", Json::array({1, 2})}}), "{\"b\":\"ü/\",\"a\":[1,2]}");
 }
 
-TEST(JsonToolResultEncoder, RefusesWhatJsonCannotCarry) {
+TEST(JsonToolResultEncoder, RefusesValuesThatJsonCannotExpress) {
   JsonToolResultEncoder encoder;
   EXPECT_FALSE(encoder.encode("\xc3").has_value());
   EXPECT_FALSE(encoder.encode({{"a", "\xff"}}).has_value());
@@ -31,7 +31,7 @@ TEST(JsonToolResultEncoder, RefusesWhatJsonCannotCarry) {
   EXPECT_FALSE(encoder.encode(Json::binary({1, 2})).has_value());
 }
 
-TEST(JsonToolResultEncoder, TellsReportedFailuresFromTheRunners) {
+TEST(JsonToolResultEncoder, DistinguishesFailuresOfHandlersFromTheRunners) {
   EXPECT_EQ(failure_text({Json("no")}), R"({"error":"no"})");
   EXPECT_EQ(failure_text({Json(nullptr)}), R"({"error":null})");
   EXPECT_EQ(failure_text({Json({{"code", 1}})}), R"({"error":{"code":1}})");
@@ -39,7 +39,7 @@ TEST(JsonToolResultEncoder, TellsReportedFailuresFromTheRunners) {
             R"({"error":"too slow","reason":"timeout"})");
 }
 
-TEST(JsonToolResultEncoder, WritesEveryFailureSomehow) {
+TEST(JsonToolResultEncoder, CanWriteEveryFailure) {
   const std::string broken_text = failure_text({Json("caf\xc3")});
   ASSERT_TRUE(Json::accept(broken_text));
   EXPECT_NE(broken_text.find("caf"), std::string::npos);
@@ -49,7 +49,7 @@ TEST(JsonToolResultEncoder, WritesEveryFailureSomehow) {
   EXPECT_EQ(Json::parse(broken_message).at("reason"), "timeout");
 }
 
-TEST(ContentOfParts, TextsAloneAreOneText) {
+TEST(ContentOfParts, TextsBecomeOneText) {
   EXPECT_EQ(content_of_parts({TextPart{.text = "one"}, TextPart{.text = "two"}}), Content("one\ntwo"));
 }
 

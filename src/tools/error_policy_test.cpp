@@ -1,4 +1,4 @@
-// What on_tool_error is asked, how often, and what follows from its answer.
+// on_tool_error: when it is called, how often, and the effect of its decision.
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -30,7 +30,7 @@ std::string reason_of(const ToolFailure& failure) {
 
 const Json kNoJson = std::numeric_limits<double>::infinity();
 
-// Every way in which a call can fail.
+// A way in which a call can fail.
 struct Failing {
   const char* name;
   ToolCall call;
@@ -70,7 +70,7 @@ std::vector<Failing> every_failure() {
   };
 }
 
-TEST(ErrorPolicy, IsAskedExactlyOncePerFailure) {
+TEST(ErrorPolicy, IsCalledExactlyOncePerFailure) {
   for (const Failing& failing : every_failure()) {
     for (const int decision : {0, 1, 2, 3, 4}) {
       int asked = 0;
@@ -116,7 +116,7 @@ TEST(ErrorPolicy, IsAskedExactlyOncePerFailure) {
   }
 }
 
-TEST(ErrorPolicy, OfTwoKindsTellsTheModelOrHalts) {
+TEST(ErrorPolicy, AsAnActionTellsTheModelOrHalts) {
   for (const Failing& failing : every_failure()) {
     for (const ToolErrorAction action : {ToolErrorAction::tell_model, ToolErrorAction::halt}) {
       const auto batch = run_tool_calls({failing.call}, {failing.tool},
@@ -128,7 +128,7 @@ TEST(ErrorPolicy, OfTwoKindsTellsTheModelOrHalts) {
   }
 }
 
-TEST(ErrorPolicy, ThatDecidesToTellTheModelIsTheSameAsTheAction) {
+TEST(ErrorPolicy, AsAFunctionMayDecideToTellTheModel) {
   const ToolErrorFunction tells = [](const ToolCall&, const ToolFailure&) { return ToolErrorDecision::tell_model(); };
   for (const Failing& failing : every_failure()) {
     CallOptions options{.on_unknown_tool = OnUnknownTool::report};
@@ -140,7 +140,7 @@ TEST(ErrorPolicy, ThatDecidesToTellTheModelIsTheSameAsTheAction) {
   }
 }
 
-TEST(ErrorPolicy, IsNotAskedWhereNothingFailed) {
+TEST(ErrorPolicy, IsNotCalledWithoutAFailure) {
   CallOptions options;
   options.on_tool_error = ToolErrorFunction([](const ToolCall&, const ToolFailure&) -> ToolErrorDecision {
     ADD_FAILURE();
@@ -152,7 +152,7 @@ TEST(ErrorPolicy, IsNotAskedWhereNothingFailed) {
   EXPECT_TRUE(run_tool_calls({call("a", "good"), call("b", "ask"), call("c", "stop")}, tools, options).has_value());
 }
 
-TEST(ErrorPolicy, DrainsTheSiblingsOfAHalt) {
+TEST(ErrorPolicy, WaitsForTheOtherCallsAfterAHalt) {
   testing::Gate failed;
   const std::vector<Tool> tools = {handled_by("bad", [](const Json&) { return failure("no"); }),
                                    handled_by("slow", [&](const Json&) {
@@ -175,7 +175,7 @@ class Shouting : public ToolResultEncoder {
   Result<std::string> encode(const Json& value) override { return "<" + value.dump() + ">"; }
   std::string encode_failure(const ToolFailure& failure) override { return "! " + reason_of(failure); }
 };
-// Fails in each of the ways that there are.
+// An encoder that fails in every possible way.
 class Broken : public ToolResultEncoder {
  public:
   explicit Broken(int how) : how_(how) {}
@@ -205,7 +205,7 @@ TEST(ToolResultEncoders, OfTheCallWriteResultsAndFailures) {
   EXPECT_EQ(batch->messages[2].text(), "<2>");
 }
 
-TEST(ToolResultEncoders, OfTheEngineServeWhereTheCallHasNone) {
+TEST(ToolResultEncoders, OfTheEngineAreUsedIfTheCallHasNone) {
   const Engine engine({.tool_result_encoder = std::make_shared<Shouting>()});
   const std::vector<Tool> tools = {handled_by("good", [](const Json&) { return ok(1); })};
   EXPECT_EQ(run_tool_calls({call("a", "good")}, tools, {}, engine)->messages[0].text(), "<1>");
@@ -234,7 +234,7 @@ class Elsewhere : public ToolExecutor {
   }
 };
 
-TEST(ToolExecutors, RunCallsInPlaceOfTheHandlers) {
+TEST(ToolExecutors, RunCallsInsteadOfTheHandlers) {
   const CallOptions options{.tool_executor = std::make_shared<Elsewhere>()};
   const auto batch =
       run_tool_calls({call("a", "t"), call("b", "t", {{"throw", 1}}), call("c", "t", {{"throw_int", 1}})},

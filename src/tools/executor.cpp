@@ -32,7 +32,7 @@ class AwaitedAnswer {
   std::optional<ToolOutcome> outcome_;
 };
 
-// Held by the copies of the completion alone: when the last of them goes, nobody can answer any more.
+// Owned only by the copies of the completion: the destruction of the last copy means that there will be no answer.
 class AnswerSink : public ToolCompletion::Sink {
  public:
   AnswerSink(std::shared_ptr<AwaitedAnswer> answer, ToolContext context)

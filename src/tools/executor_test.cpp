@@ -81,7 +81,7 @@ TEST(ErrorCause, IsNeitherWrittenNorCompared) {
   EXPECT_EQ(to_json_value(plain), to_json_value(caused));
 }
 
-// Sees what the handlers of another executor answered.
+// An executor that sees the outcomes of another executor.
 class Decorator : public ToolExecutor {
  public:
   void execute(const Tool& tool, const Json& arguments, const ToolContext& context, ToolCompletion done) override {
@@ -106,21 +106,21 @@ TEST(DecoratingExecutor, SeesAnOutcomeForEveryCall) {
   EXPECT_EQ(reason_of(*executor.seen), ToolError::Reason::handler_raised);
 }
 
-TEST(DecoratingExecutor, ThatLosesItsCompletionGaveNoAnswer) {
+TEST(DecoratingExecutor, ThatDropsItsCompletionFailsWithNoAnswer) {
   Decorator executor;
   const Tool silent{.name = "t", .handler = [](const Json&, ToolCompletion) {}};
   EXPECT_EQ(reason_of(execute_and_wait(executor, silent, Json::object(), ToolContext::for_testing({.tool = "t"}))),
             ToolError::Reason::invalid_return);
 }
 
-TEST(ToolCompletion, ThatWasMovedFromAnswersNothing) {
+TEST(ToolCompletion, ThatWasMovedFromHasNoEffect) {
   ToolCompletion first([](const ToolOutcome&) { return true; });
   const ToolCompletion second = std::move(first);
   EXPECT_TRUE(second(ok(1)));
   EXPECT_FALSE(first(ok(1)));  // NOLINT(bugprone-use-after-move): this is what the test is about
 }
 
-TEST(ToolContext, ForTestingShowsWhatItWasGiven) {
+TEST(ToolContext, ForTestingShowsItsOptions) {
   const Engine engine({.metadata = {{"e", 1}}});
   std::stop_source stop;
   std::vector<Json> progress;
@@ -174,11 +174,11 @@ TEST(ToolContext, ThatWasMovedFromStillShowsItsCall) {
   EXPECT_EQ(first.tool_call(), second.tool_call());  // NOLINT(bugprone-use-after-move): this is what the test is about
 }
 
-// The forms that a handler may have; tests/compile_failures has what the compiler says about the others.
+// The forms that a handler may have; tests/compile_failures has the compiler's messages for others.
 template <class F>
 constexpr bool kIsHandler = detail::HandlerOf<std::decay_t<F>, Json>;
 
-TEST(HandlerForms, AreFourAndTakeNoConversions) {
+TEST(HandlerForms, AreFourWithoutImplicitConversions) {
   const auto plain = [](const Json&) { return ok(1); };
   const auto by_value = [](Json) { return ToolOk{1}; };
   const auto with_context = [](const Json&, ToolContext) { return failure("x"); };

@@ -48,7 +48,7 @@ Reasons answers(const Result<ToolBatch>& batch) {
   return reasons;
 }
 
-// Both forms, which must agree.
+// Runs the calls as a function and as a stream, which must give the same result.
 Result<ToolBatch> run_both(const Bench& bench, const CallOptions& options) {
   StreamCollector collector;
   for (const Event& event : stream_tool_calls(three_calls(), {bench.tool()}, options)) collector.apply(event);
@@ -84,7 +84,7 @@ TEST(GateOfTheRunner, FailsClosed) {
   EXPECT_EQ(*bench.runs, 0);
 }
 
-TEST(GateOfTheRunner, IsAskedWhenTheStreamIsFirstRead) {
+TEST(GateOfTheRunner, IsCalledWhenTheStreamIsFirstRead) {
   const Bench bench;
   int asked = 0;
   CallOptions options;

@@ -1,4 +1,4 @@
-// Running a handler that may throw anything.
+// Runs a handler that may throw.
 #pragma once
 
 #include "allm/handler.hpp"
@@ -7,7 +7,7 @@
 
 namespace allm {
 
-// Calls `run`; an exception becomes ToolError `handler_raised`, as the answer.
+// Calls `run`; an exception becomes the answer, as ToolError `handler_raised`.
 template <class Run>
 void run_guarded(const ToolCall& call, const ToolCompletion& done, Run run) noexcept {
   try {

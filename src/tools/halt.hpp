@@ -1,4 +1,4 @@
-// What a halting call makes of its step.
+// The end of a step that a tool call halts.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace allm {
 
-// The content of a tool message that stands for an answer the user has yet to give.
+// The content of a tool message until the user answers the question.
 inline constexpr std::string_view kAwaitingUser = "<awaiting user response>";
 
 StepEnd step_end(const AskUserRequested& question);

@@ -1,4 +1,4 @@
-// Calls of tools that run in another process. The runner knows this interface only; src/lanes implements it.
+// Interface to tool calls that run in another process; src/lanes implements it.
 #pragma once
 
 #include <expected>
@@ -18,22 +18,22 @@ class OutsideCall {
  public:
   virtual ~OutsideCall() = default;
 
-  // Starts the call if that does not block; whether it did. If not, start() has to be called.
+  // Starts the call if that does not block, and returns whether it did. If not, start() must be called.
   virtual bool start_now() = 0;
-  // Starts the call. May block while a process is started. What goes wrong is the answer.
+  // Starts the call. May block while a process is started. Errors become the answer.
   virtual void start() = 0;
-  // A consumer waits for the answer; `waiter_drives` tells whether its thread drives the loop meanwhile.
+  // Called before a consumer waits for the answer; `waiter_drives` says whether its thread drives the loop meanwhile.
   virtual void await(bool waiter_drives) = 0;
-  // The answer is not wanted any more.
+  // Ends the call, because its answer is not needed any more.
   virtual void abandon() = 0;
 };
 
-// Makes such calls. Without state of its own: what it needs belongs to the runtime. Safe to call from any thread.
+// Makes such calls. Stateless: its state belongs to the runtime. Safe to call from any thread.
 class OutsideCalls {
  public:
   virtual ~OutsideCalls() = default;
 
-  // Whether processes can be started at all; if not, why.
+  // Whether processes can be started; if not, the reason.
   virtual std::expected<void, std::string> check(const Runtime& runtime) const = 0;
   // A call of a tool for which runs_outside() holds, ready to be started; null if it was answered at once. Shared: the
   // runner, the process and its timers each keep the call as long as they need it.

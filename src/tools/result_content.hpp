@@ -1,4 +1,4 @@
-// The content of a tool message whose tool answered with parts. Pure; any thread.
+// The content of a tool message whose tool answered with parts. Pure; safe to call from any thread.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace allm {
 
-// The parts, or one text of them joined by newlines if there is no image, document or audio among them. Fails with
-// ValidationError `invalid_message` if a message cannot have such parts.
+// The parts, or one text joined by newlines if all parts are text. Fails with ValidationError `invalid_message` if a
+// message cannot contain a part.
 Result<Content> content_of_parts(std::vector<Part> parts);
 
 }  // namespace allm

@@ -1,4 +1,4 @@
-// Mistakes in the program's tools, found before a model or a handler is called.
+// Finds errors in the program's tools before a model or a handler is called.
 #pragma once
 
 #include "engine/run.hpp"
@@ -8,7 +8,7 @@ namespace allm {
 
 // Fails with ValidationError `invalid_request` if two tools have one name or the schema of a tool that the run may call
 // does not compile, and with EngineError `invalid_engine` if a tool needs another process and none can be started.
-// Schemas are compiled once for each tool set. For the consumer's thread.
+// Schemas are compiled once for each tool set. Only for the consumer's thread.
 Status check_tools(const Run& run, const OutsideCalls& outside);
 
 }  // namespace allm

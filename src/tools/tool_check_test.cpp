@@ -1,4 +1,4 @@
-// Mistakes in the program's tools are errors before a model or a handler is called.
+// Errors in the program's tools are found before a model or a handler is called.
 #include "tools/tool_check.hpp"
 
 #include <string>
@@ -24,7 +24,7 @@ Tool named(std::string name, Json schema = Json::object()) {
           }};
 }
 
-// The error of a run with these tools, by the runner and by the loop; both must agree.
+// The error of a run with these tools. The runner and the loop must give the same error.
 Error refused(const std::vector<Tool>& tools, const CallOptions& options = {}) {
   const auto adapter = fake({{fake_text("never"), fake_finish(FinishReason::stop)}});
   const auto batch = run_tool_calls({{.id = "c", .name = "t"}}, tools, options);
@@ -61,7 +61,7 @@ TEST(ToolCheck, FindsASchemaThatDoesNotCompile) {
   EXPECT_EQ(invalid->errors[0].reason, "invalid_schema");
 }
 
-TEST(ToolCheck, LeavesASchemaAloneThatIsNotUsed) {
+TEST(ToolCheck, IgnoresASchemaThatIsNotUsed) {
   Tool tool{.name = "t", .schema = kBroken, .handler = [](const Json&) { return ok("ran"); }};
   tool.validate_arguments = false;
   const auto batch = run_tool_calls({{.id = "c", .name = "t"}}, {tool});
@@ -70,7 +70,7 @@ TEST(ToolCheck, LeavesASchemaAloneThatIsNotUsed) {
 }
 
 // This test program does not call run_as_worker_if_asked.
-TEST(ToolCheck, FindsAToolThatNeedsAProcessWhereNoneCanBeStarted) {
+TEST(ToolCheck, FindsAToolThatNeedsAProcessIfNoneCanBeStarted) {
   Tool worker = named("t");
   worker.lane = Lane::worker;
   const Tool command{.name = "t", .command = Command{.argv = {"true"}}};
@@ -81,7 +81,7 @@ TEST(ToolCheck, FindsAToolThatNeedsAProcessWhereNoneCanBeStarted) {
   }
 }
 
-TEST(ToolCheck, LetsManualToolsAndManualRunsPass) {
+TEST(ToolCheck, AcceptsManualToolsAndManualRuns) {
   Tool worker = named("t");
   worker.lane = Lane::worker;
   const auto asks = [](const Tool& tool, const CallOptions& options) {
@@ -112,7 +112,7 @@ TEST(ToolSet, CompilesASchemaOnceForAllRunsOfAnEngine) {
   EXPECT_EQ(schema(*first, "new"), schema(*second, "new"));
 }
 
-TEST(ToolSet, FindsToolsOfALargeSetThatWasAddedTo) {
+TEST(ToolSet, FindsToolsThatWereAddedToALargeSet) {
   std::vector<Tool> many;
   for (int i = 0; i < 20; ++i) many.push_back({.name = "tool_" + std::to_string(i)});
   std::shared_ptr<const ToolSet> merged;

@@ -1,4 +1,4 @@
-// What a ToolContext shows, shared by its copies and by whatever runs the call.
+// The state of a ToolContext, shared by its copies and by the code that runs the call.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace allm {
 
-// Its data does not change once a context shows it.
+// Immutable once a context refers to it. Safe to call from any thread.
 class ToolContext::State {
  public:
   State(std::shared_ptr<const Run> run_settings, ToolCall tool_call)
@@ -24,7 +24,7 @@ class ToolContext::State {
   virtual ~State() = default;
   virtual void report_progress(Json progress) const = 0;
   virtual std::stop_token stop_token() const { return stop.get_token(); }
-  // Has the batch of the call poll `polled`; false if there is no batch.
+  // Hands `polled` to the batch of the call, which polls it; false if there is no batch.
   virtual bool drive(std::unique_ptr<PolledCall> /*polled*/) const { return false; }
 
   const std::shared_ptr<const Run> run;

@@ -49,7 +49,7 @@ std::string answer_of(const Tool& tool, CallOptions options = {}, const Engine& 
 std::string reason_of(const std::string& content) { return Json::parse(content).value("reason", "none"); }
 
 TEST(ToolRunner, AnswersInTheOrderOfTheCalls) {
-  // The first call ends only after the last has: order comes from the calls, not from the clock.
+  // The first call ends after the last one, so that the order of the calls differs from the order of their ends.
   Gate last_ended;
   const Tool echo = handled_by("echo", [&](const Json& arguments) {
     if (arguments.at("i") == 0) last_ended.wait();
@@ -68,7 +68,7 @@ TEST(ToolRunner, AnswersInTheOrderOfTheCalls) {
 }
 
 TEST(ToolRunner, FiveBlockingHandlersOfOneTurnOverlap) {
-  // Nobody passes the barrier before all five handlers run at once.
+  // The barrier opens only if all five handlers run at the same time.
   std::barrier all_five(5);
   const Tool meet = handled_by("meet", [&](const Json&) {
     all_five.arrive_and_wait();
@@ -81,12 +81,12 @@ TEST(ToolRunner, FiveBlockingHandlersOfOneTurnOverlap) {
   }
 }
 
-TEST(ToolRunner, MaxConcurrencyBoundsHowManyRunAtOnce) {
+TEST(ToolRunner, MaxConcurrencyLimitsConcurrentCalls) {
   HighWater inside;
   std::barrier pairs(2);
   const Tool busy = handled_by("busy", [&](const Json&) {
     inside.enter();
-    pairs.arrive_and_wait();  // two at least
+    pairs.arrive_and_wait();  // at least two
     inside.leave();
     return ok(nullptr);
   });
@@ -94,7 +94,7 @@ TEST(ToolRunner, MaxConcurrencyBoundsHowManyRunAtOnce) {
   EXPECT_EQ(inside.highest(), 2U);
 }
 
-TEST(ToolRunner, WithoutCallsThereIsNothingToDo) {
+TEST(ToolRunner, WithoutCallsTheBatchIsEmpty) {
   const auto batch = run_tool_calls({}, {});
   ASSERT_TRUE(batch.has_value());
   EXPECT_TRUE(batch->messages.empty());
@@ -136,7 +136,7 @@ TEST(ToolRunner, AThrownExceptionBecomesHandlerRaised) {
 
 TEST(ToolRunner, AToolWithoutAHandlerIsNotFound) { EXPECT_EQ(reason_of(answer_of({.name = "t"})), "not_found"); }
 
-TEST(ToolRunner, AHandlersOwnFailureHasNoReasonOfOurs) {
+TEST(ToolRunner, AHandlersOwnFailureHasNoReason) {
   EXPECT_EQ(answer_of(handled_by("t", [](const Json&) { return failure("bad day"); })), R"({"error":"bad day"})");
   EXPECT_EQ(answer_of(handled_by("t", [](const Json&) { return failure({{"code", 7}}); })), R"({"error":{"code":7}})");
 }
@@ -151,7 +151,7 @@ TEST(ToolRunner, ReservedAndEmptyHaltReasonsAreRefused) {
   }
 }
 
-TEST(ToolRunner, AQuestionWithOptionsThatJsonCannotCarryIsRefused) {
+TEST(ToolRunner, AQuestionWithOptionsThatJsonCannotExpressIsRefused) {
   const Json no_json = {{"x", std::numeric_limits<double>::quiet_NaN()}};
   for (const Json& options : {Json::array({1}), Json({{"x", "\xff"}}), no_json}) {
     const Tool asks = handled_by("t", [&](const Json&) { return ask_user("who?", options); });
@@ -159,7 +159,7 @@ TEST(ToolRunner, AQuestionWithOptionsThatJsonCannotCarryIsRefused) {
   }
 }
 
-TEST(ToolRunner, TheHaltOfTheLowestIndexCounts) {
+TEST(ToolRunner, TheHaltOfTheLowestIndexIsUsed) {
   Gate second_ended;
   const Tool stop = handled_by("stop", [&](const Json& arguments) {
     if (arguments.at("i") == 0) second_ended.wait();
@@ -259,7 +259,7 @@ TEST(ToolRunner, OnlyTheNewestReportsAreKeptForAConsumerThatDoesNotPoll) {
   EXPECT_EQ(reports.back(), 999);
 }
 
-TEST(ToolRunner, WhatACallbackThrowsReachesTheConsumerAndEndsTheStream) {
+TEST(ToolRunner, AnExceptionOfACallbackReachesTheConsumerAndEndsTheStream) {
   const Tool reporting = handled_by("t", [](const Json&, const ToolContext& context) {
     context.report_progress(1);
     return ok(1);
@@ -272,7 +272,7 @@ TEST(ToolRunner, WhatACallbackThrowsReachesTheConsumerAndEndsTheStream) {
   EXPECT_FALSE(events.next().has_event());
 }
 
-TEST(ToolRunner, OptionsThatCannotBeAreNamed) {
+TEST(ToolRunner, InvalidOptionsAreNamed) {
   const auto batch = run_tool_calls({}, {},
                                     {.tool_timeout = std::chrono::milliseconds(0),
                                      .max_concurrency = 0,
@@ -286,7 +286,7 @@ TEST(ToolRunner, OptionsThatCannotBeAreNamed) {
   EXPECT_EQ(names, (std::vector<std::string>{"tool_timeout", "max_concurrency", "on_tool_error"}));
 }
 
-TEST(ToolRunner, TheCollectorFoldsTheStreamToTheSameBatch) {
+TEST(ToolRunner, TheCollectorBuildsTheSameBatchFromTheStream) {
   const std::vector<Tool> tools = {handled_by("good", [](const Json&) { return ok({{"a", 1}}); }),
                                    handled_by("bad", [](const Json&) { return failure("no"); }),
                                    handled_by("ask", [](const Json&) { return ask_user("who?"); }),

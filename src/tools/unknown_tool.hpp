@@ -11,10 +11,10 @@
 
 namespace allm {
 
-// In words: what was called and what there is to call.
+// The error message: the name that was called, and the names of the tools.
 std::string unknown_tool_message(const std::string& name, const ToolSet& tools);
 
-// EngineError `unknown_tool` for the first call that names no tool of the set; nothing if all do.
+// EngineError `unknown_tool` for the first call that does not name a tool of the set; nullopt if all do.
 std::optional<Error> find_unknown_tool(std::span<const ToolCall> calls, const ToolSet& tools);
 
 }  // namespace allm
