@@ -25,7 +25,7 @@ void await_user(Session& session, const ended::AskUser& asked) {
   session.pending_tool_call_id = asked.tool_call_id;
 }
 
-// `all` are the calls of the response, which all wait where the whole loop is manual.
+// `all` are the calls of the response; in a manual run all of them are pending.
 void await_tools(Session& session, const ended::Manual& manual, const std::vector<ToolCall>& all) {
   session.status = SessionStatus::awaiting_tools;
   session.pending_tool_calls = manual.calls;
@@ -33,13 +33,13 @@ void await_tools(Session& session, const ended::Manual& manual, const std::vecto
   for (const ToolCall& call : all) session.pending_tool_calls.push_back({call, PendingKind::manual});
 }
 
-// What went wrong: the error, or what is known beside it.
+// Stores the error, or the metadata if there is none.
 void break_off(Session& session, const std::optional<Error>& error, const Json& metadata) {
   session.status = SessionStatus::error;
   session.metadata["error"] = error ? to_json_value(*error) : metadata;
 }
 
-// What ends that steps and runs share make of a session.
+// Applies the ends that steps and runs have in common.
 class Projection {
  public:
   Projection(Session& session, const Json& metadata, const std::vector<ToolCall>& calls)

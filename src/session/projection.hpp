@@ -1,4 +1,4 @@
-// What a result makes of a session.
+// Applies the result of a run or a step to a session.
 #pragma once
 
 #include "allm/result.hpp"
@@ -6,8 +6,8 @@
 
 namespace allm {
 
-// The session after a whole run or a step: thread replaced, pending things cleared and set anew, the
-// result's metadata merged into the session's.
+// The session after a whole run or a step: its thread is replaced, its pending question and calls are set from the
+// result, and the result's metadata are merged into the session's.
 Session after_chat(Session session, const ChatResult& result);
 Session after_step(Session session, const StepResult& result);
 

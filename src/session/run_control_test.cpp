@@ -1,4 +1,4 @@
-// What approval, budgets and cancellation make of a session.
+// Sessions after approval, reached limits and cancellation.
 #include <chrono>
 #include <span>
 #include <stop_token>
@@ -57,7 +57,7 @@ TEST(SessionApproval, ADeniedCallLeavesTheSessionRunning) {
   expect_to_go_on(turn->session);
 }
 
-TEST(SessionCancellation, LeavesItIdleWithWhatWasFinished) {
+TEST(SessionCancellation, LeavesItIdleWithTheFinishedSteps) {
   std::stop_source stop;
   CallOptions options;
   options.cancel.now = stop.get_token();
@@ -111,7 +111,7 @@ TEST(SessionBudget, LeavesItCompleted) {
   }
 }
 
-TEST(SessionBudget, TimeThatIsOverKeepsTheMessage) {
+TEST(SessionBudget, ARunTimeoutKeepsTheMessage) {
   const auto turn = session_reply(engine_of({kHangs}), Session{}, "hi", {.run_timeout = std::chrono::milliseconds(5)});
   ASSERT_TRUE(turn.has_value());
   EXPECT_EQ(turn->result.halted_reason(), "run_timeout");

@@ -57,7 +57,7 @@ int write_and_flush(int fd, const std::string& text, const std::string& target) 
   return ::fsync(fd) == 0 ? 0 : errno;
 }
 
-// Makes the rename itself survive a power failure.
+// Flushes the folder, so that the rename survives a power failure.
 int flush_folder(const std::string& target) {
   std::string folder = std::filesystem::path(target).parent_path().string();
   if (folder.empty()) folder = ".";

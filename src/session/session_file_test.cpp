@@ -1,4 +1,4 @@
-// Sessions on disk: what is saved can be loaded, and a file is never half written.
+// Sessions on disk: a saved session can be loaded, and a file is never half written.
 #include "allm/session_file.hpp"
 
 #include <array>
@@ -44,7 +44,7 @@ mode_t permissions(const std::string& path) {
   return status.st_mode & 0777U;
 }
 
-TEST_F(SessionFile, WhatIsSavedIsLoaded) {
+TEST_F(SessionFile, ASavedSessionCanBeLoaded) {
   const Session session = session_of("hi");
   ASSERT_TRUE(save_session(file("a.json"), session).has_value());
   EXPECT_EQ(load_session(file("a.json")), session);
@@ -82,7 +82,7 @@ TEST_F(SessionFile, ErrorsNameTheFileAndTheReason) {
   EXPECT_NE(broken.error().message().find(file("broken.json")), std::string::npos);
 }
 
-TEST_F(SessionFile, ASessionThatJsonCannotRepresentLeavesTheOldFile) {
+TEST_F(SessionFile, ASessionThatJsonCannotRepresentKeepsTheOldFile) {
   ASSERT_TRUE(save_session(file("a.json"), session_of("old")).has_value());
   const Status saved = save_session(file("a.json"), session_of("\xff"));
   ASSERT_FALSE(saved.has_value());
@@ -90,8 +90,8 @@ TEST_F(SessionFile, ASessionThatJsonCannotRepresentLeavesTheOldFile) {
   EXPECT_EQ(load_session(file("a.json")), session_of("old"));
 }
 
-// In a child process, because the limit would hold for this one too.
-TEST_F(SessionFile, AFullDiskLeavesTheOldFileAndNoOther) {
+// In a child process, because the limit applies to the whole process.
+TEST_F(SessionFile, AFullDiskKeepsTheOldFileAndLeavesNoOther) {
   const Session old = session_of("old");
   ASSERT_TRUE(save_session(file("a.json"), old).has_value());
   const Session large = session_of(std::string(100'000, 'x'));
