@@ -1,4 +1,4 @@
-// Adapters that do not keep to the protocol cost an error and never a hang, a crash or a wrong result.
+// An adapter that breaks the protocol causes an error, never a hang, a crash or a wrong result.
 #include <chrono>
 #include <exception>
 #include <functional>
@@ -16,7 +16,7 @@
 namespace allm::adapter_protocol_test {
 namespace {
 
-// Gives these events and ends, whatever anybody expects.
+// An adapter whose stream gives these events, valid or not, and ends.
 class Rogue : public Adapter {
  public:
   explicit Rogue(std::vector<Event> events) : events_(std::move(events)) {}
@@ -64,7 +64,7 @@ TEST(AdapterProtocol, AStreamThatEndsWithoutAMessageIsAFailedCall) {
   EXPECT_FALSE(generate(rogue({}), {.messages = {user("hi")}}).has_value());
 }
 
-TEST(AdapterProtocol, AStreamThatEndsWithinItsMessageBreaksIt) {
+TEST(AdapterProtocol, AStreamThatEndsWithinItsMessageInterruptsIt) {
   const auto result = chat(rogue({kStarted, TextDelta{.delta = "a"}}), {user("hi")});
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->halted_reason(), "error");
@@ -81,20 +81,20 @@ TEST(AdapterProtocol, NothingFollowsAnError) {
       (std::vector{EventTag::message_started, EventTag::error, EventTag::step_completed, EventTag::chat_completed}));
 }
 
-TEST(AdapterProtocol, AMessageNeedNotSayThatItStarted) {
+TEST(AdapterProtocol, AMessageNeedNotBeginWithMessageStarted) {
   const auto result = chat(rogue({TextDelta{.delta = "a"}, TextDelta{.delta = "b"}, kCompleted}), {user("hi")});
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->text(), "ab");
   EXPECT_EQ(chat(rogue({kCompleted}), {user("hi")})->halted_reason(), "completed");
 }
 
-TEST(AdapterProtocol, WhatFollowsTheCompletedMessageIsKept) {
+TEST(AdapterProtocol, EventsAfterTheCompletedMessageAreKept) {
   const auto tags = tags_of(stream_generate(rogue({kStarted, kCompleted, RawChunk{1}}), {.messages = {user("hi")}},
                                             {.include_raw_chunks = true}));
   EXPECT_EQ(tags, (std::vector{EventTag::message_started, EventTag::message_completed, EventTag::raw_chunk}));
 }
 
-TEST(AdapterProtocol, EventsThatAreNotAModelsAreRefused) {
+TEST(AdapterProtocol, EventsThatNoModelMaySendAreRefused) {
   const std::vector<Event> foreign = {ToolExecutionStarted{.id = "a"},
                                       ToolExecutionCompleted{.id = "a"},
                                       ToolResultEncoded{.id = "a"},
@@ -123,14 +123,14 @@ class Opening : public Adapter {
   std::function<Result<std::unique_ptr<EventSource>>()> open_;
 };
 
-TEST(AdapterProtocol, NoStreamAtAllIsAFailedCall) {
+TEST(AdapterProtocol, AnAdapterThatOpensNoStreamIsAFailedCall) {
   const Engine engine({.adapter = std::make_shared<Opening>([] { return std::unique_ptr<EventSource>(); })});
   const auto result = chat(engine, {user("hi")});
   ASSERT_FALSE(result.has_value());
   EXPECT_TRUE(malformed(result.error()));
 }
 
-TEST(AdapterProtocol, WhatAnAdapterThrowsIsTheErrorOfItsCall) {
+TEST(AdapterProtocol, AnExceptionOfAnAdapterIsTheErrorOfItsCall) {
   const Engine opening({.adapter = std::make_shared<Opening>(
                             []() -> Result<std::unique_ptr<EventSource>> { throw std::runtime_error("open"); })});
   const auto refused = chat(opening, {user("hi")});
@@ -155,7 +155,7 @@ TEST(AdapterProtocol, WhatAnAdapterThrowsIsTheErrorOfItsCall) {
   EXPECT_EQ(broken->error()->message(), "the adapter threw: poll");
 }
 
-TEST(AdapterProtocol, AProvidersWordsReachTheResponse) {
+TEST(AdapterProtocol, AProvidersMetadataReachTheResponse) {
   const auto response = generate(rogue({kStarted, MessageCompleted{.message = assistant("ab"),
                                                                    .finish_reason = FinishReason::stop,
                                                                    .request_id = "not ours",
@@ -170,7 +170,7 @@ TEST(AdapterProtocol, AProvidersWordsReachTheResponse) {
   EXPECT_EQ(response->raw_finish_reason, "end_turn");
 }
 
-TEST(AdapterProtocol, AStreamThatIsNeverReadyKeepsNobodyFromDroppingIt) {
+TEST(AdapterProtocol, AStreamThatIsNeverReadyCanBeDropped) {
   class Stuck : public EventSource {
     Poll poll(const Waker&) override { return Poll::pending(); }
   };

@@ -19,7 +19,7 @@
 namespace allm {
 namespace {
 
-// An agent tool's settings, shared by its calls.
+// The settings of an agent tool, shared by its calls.
 struct Agent {
   Engine engine;
   AgentToolOptions options;
@@ -43,7 +43,7 @@ ToolCall with_arguments(ToolCall call, const Approval& decision) {
   return call;
 }
 
-// A gate that allows what both allow. `second` sees what `first` made of the calls.
+// A gate that allows a call only if both gates do. `second` sees the arguments that `first` has set.
 ApprovalGate both(ApprovalGate first, ApprovalGate second) {
   if (!first) return second;
   if (!second) return first;
@@ -131,7 +131,7 @@ class AgentCall : public PolledCall {
 
   void finish(const ChatResult& result) {
     if (const auto* limit = std::get_if<ended::Limit>(&result.end)) {
-      // The deadline of the call is due as well, and answers it.
+      // The call's own deadline has passed, too, and settles the call.
       if (limit->which == ended::Limit::Which::run_timeout && !has_own_deadline_) {
         state_ = State::over;
         return;

@@ -1,4 +1,4 @@
-// Agents as tools: what they share with the run that calls them, and what becomes of their ends.
+// Agents as tools: what they share with the calling run, and how their ends become results.
 #include "allm/agent_tool.hpp"
 
 #include <chrono>
@@ -51,7 +51,7 @@ struct Rig {
     EXPECT_TRUE(result.has_value()) << result.error().message();
     return result.value_or(ChatResult{});
   }
-  // What the calling model is told.
+  // The tool result that the calling model gets.
   std::string told() const { return run().steps.at(0).tool_results.at(0).text(); }
 };
 
@@ -81,7 +81,7 @@ TEST(AgentTool, AnAgentRunsToolsOfItsOwn) {
   EXPECT_EQ(progress, (std::vector<Json>{{{"agent", "agent"}, {"tool", "good"}}}));
 }
 
-TEST(AgentTool, AFailureOfTheAgentIsAFailureOfTheCall) {
+TEST(AgentTool, AnErrorOfTheAgentIsAFailureOfTheCall) {
   const Rig refused({{fake_preflight_error(AdapterError::Reason::authentication_failed)}});
   EXPECT_NE(refused.told().find("the agent 'agent' failed: "), std::string::npos) << refused.told();
   Rig circles({calls("good"), calls("good")});
@@ -109,7 +109,7 @@ TEST(AgentTool, AHaltOfAnAgentsToolHaltsTheRun) {
   EXPECT_EQ(std::get<ended::Halted>(result.end).result, 7);
 }
 
-TEST(AgentTool, ACallThatNothingCanAnswerIsAFailure) {
+TEST(AgentTool, APendingCallOfTheAgentIsAFailure) {
   Rig rig({calls("manual")});
   rig.inner_tools = {{.name = "manual", .manual = true}};
   EXPECT_EQ(rig.told(), R"({"error":"the agent 'agent' failed: one of its calls waits for the program"})");
@@ -127,14 +127,14 @@ TEST(AgentTool, WithoutARunTheCallFails) {
 
 // --- One budget ---
 
-TEST(AgentTool, UsageOfTheAgentCountsInTheRunsUsage) {
+TEST(AgentTool, UsageOfTheAgentIsAddedToTheRuns) {
   Rig rig({calls("good"), says("found")}, {.usage = Usage{.total_tokens = 10}});
   rig.inner_tools = {tool_of("good", ok("fine"))};
   rig.outer = fake({asks_agent(), says("done")}, {.usage = Usage{.total_tokens = 1}});
   EXPECT_EQ(rig.run().usage.total_tokens, 22);
 }
 
-TEST(AgentTool, TokensOfTheAgentCountInTheRunsLimit) {
+TEST(AgentTool, TokensOfTheAgentCountAgainstTheRunsLimit) {
   Rig rig({calls("good"), calls("good"), says("found")}, {.usage = Usage{.total_tokens = 10}});
   rig.inner_tools = {tool_of("good", ok("fine"))};
   rig.options.max_total_tokens = 20;
@@ -145,7 +145,7 @@ TEST(AgentTool, TokensOfTheAgentCountInTheRunsLimit) {
             R"({"error":"the agent 'agent' failed: it was stopped: max_total_tokens"})");
 }
 
-TEST(AgentTool, ToolCallsOfTheAgentCountInTheRunsLimit) {
+TEST(AgentTool, ToolCallsOfTheAgentCountAgainstTheRunsLimit) {
   Rig rig({calls("good"), calls("good"), says("found")});
   rig.inner_tools = {tool_of("good", ok("fine"))};
   rig.options.max_tool_calls = 2;  // the agent itself is the first
@@ -154,7 +154,7 @@ TEST(AgentTool, ToolCallsOfTheAgentCountInTheRunsLimit) {
   EXPECT_EQ(rig.inner->calls(), 2U);
 }
 
-TEST(AgentTool, LimitsOfTheAgentAreItsOwn) {
+TEST(AgentTool, LimitsOfTheAgentEndOnlyTheAgent) {
   Rig rig({calls("good"), says("found")}, {.usage = Usage{.total_tokens = 10}});
   rig.inner_tools = {tool_of("good", ok("fine"))};
   rig.agent.options.max_total_tokens = 10;
@@ -197,7 +197,7 @@ TEST(AgentTool, ACallOfTheAgentNeedsBothGates) {
   }
 }
 
-TEST(AgentTool, TheRunsGateSeesWhatTheAgentsGateMadeOfACall) {
+TEST(AgentTool, TheRunsGateSeesTheArgumentsThatTheAgentsGateSet) {
   Rig rig({calls("good", {{"n", 1}}), says("found")});
   rig.inner_tools = {{.name = "good", .handler = [](const Json& arguments) { return ok(arguments["n"]); }}};
   rig.agent.options.approve = [](std::span<const ToolCall>) { return std::vector{Approval::allow_with({{"n", 2}})}; };
@@ -244,8 +244,8 @@ TEST(AgentTool, DroppingTheStreamEndsTheAgent) {
 
 // --- Depth ---
 
-TEST(AgentTool, AgentsThatCallEachOtherComeToAnEnd) {
-  // Each level is an agent whose only tool is the agent below it; the script always asks that one.
+TEST(AgentTool, TheDepthOfNestedAgentsIsLimited) {
+  // Each level is an agent whose only tool is the agent below it; the script always calls it.
   const auto model = fake(FakeScript(20, asks_agent()), {.record = true});
   Tool tool = agent_tool(Engine({.adapter = model}), {});
   for (int level = 0; level < 8; ++level) {
@@ -311,7 +311,7 @@ class WaitingModel : public Adapter {
   std::vector<Waker> wakers_;
 };
 
-TEST(AgentTool, AThousandAgentsThatWaitCostNoThreads) {
+TEST(AgentTool, AThousandWaitingAgentsUseNoThreads) {
   constexpr std::size_t kAgents = 1'000;
   const auto runtime = Runtime::create({.max_threads = 2});
   const auto model = std::make_shared<WaitingModel>();

@@ -1,4 +1,4 @@
-// What a run may spend, and what it leaves when it has.
+// The limits of a run, and its result when a limit is reached.
 #include <chrono>
 #include <limits>
 #include <memory>
@@ -45,7 +45,7 @@ class Budget : public ::testing::TestWithParam<Form> {
 };
 INSTANTIATE_TEST_SUITE_P(Forms, Budget, ::testing::Values(Form::folded, Form::streamed), testing::name_of);
 
-TEST_P(Budget, TheTimeOfARunMayEndInItsFirstStep) {
+TEST_P(Budget, TheDeadlineMayPassInTheFirstStep) {
   const auto adapter = fake({kHangs});
   const ChatResult result = run(Engine({.adapter = adapter}), {.run_timeout = milliseconds(5)});
   EXPECT_EQ(result.halted_reason(), "run_timeout");
@@ -55,7 +55,7 @@ TEST_P(Budget, TheTimeOfARunMayEndInItsFirstStep) {
   EXPECT_EQ(result.thread, Thread{user("hi")});
 }
 
-TEST_P(Budget, TheTimeOfARunMayEndInALaterStep) {
+TEST_P(Budget, TheDeadlineMayPassInALaterStep) {
   ChatResult result;
   do {
     result = run(engine_of({kGood, kHangs}), {.run_timeout = milliseconds(50)});
@@ -66,7 +66,7 @@ TEST_P(Budget, TheTimeOfARunMayEndInALaterStep) {
   EXPECT_EQ(result.final_response, result.steps[0].response);
 }
 
-TEST_P(Budget, TheTimeOfARunMayEndWhileToolsRun) {
+TEST_P(Budget, TheDeadlineMayPassWhileToolsRun) {
   const FakeCallScript turn = {fake_tool_call("c0", "stubborn"), fake_tool_call("c1", "good"), kRunTools};
   const Stubborn stubborn;
   ChatResult result;
@@ -81,7 +81,7 @@ TEST_P(Budget, TheTimeOfARunMayEndWhileToolsRun) {
   stubborn.may_end->open();
 }
 
-TEST_P(Budget, AHandlersOwnReasonComesBeforeTheTime) {
+TEST_P(Budget, AHandlersHaltTakesPrecedenceOverTheDeadline) {
   const FakeCallScript turn = {fake_tool_call("c0", "halts"), fake_tool_call("c1", "stubborn"), kRunTools};
   const Stubborn stubborn;
   ChatResult result;
@@ -93,13 +93,13 @@ TEST_P(Budget, AHandlersOwnReasonComesBeforeTheTime) {
   stubborn.may_end->open();
 }
 
-TEST(BudgetOfAStep, TimeThatIsOverIsAnErrorWhereNoLoopCanEnd) {
+TEST(BudgetOfAStep, APassedDeadlineIsAnErrorOfASingleStep) {
   const CallOptions options{.run_timeout = milliseconds(5)};
   const auto timed_out = [](const Response& response) {
     return response.finish_reason == FinishReason::error &&
            response.error->is<AdapterError>(AdapterError::Reason::timeout);
   };
-  // In the message, if it has begun by then, as every failure of a model call.
+  // If the message has begun, the error is in the message, like every error of a model call.
   const auto stepped = step(engine_of({kHangs}), {user("hi")}, options);
   EXPECT_TRUE(stepped ? timed_out(stepped->response) : stepped.error().is<AdapterError>(AdapterError::Reason::timeout));
   const auto response = generate(engine_of({kHangs}), {.messages = {user("hi")}}, options);
@@ -134,7 +134,7 @@ TEST_P(Budget, CostsAreCountedOverAllSteps) {
   EXPECT_EQ(run(engine_of({kGood, kGood, kAnswer}, usage), {.max_cost = 1.25}).halted_reason(), "completed");
 }
 
-TEST_P(Budget, ACostThatNobodyKnowsEndsTheRun) {
+TEST_P(Budget, AnUnknownCostEndsTheRun) {
   const ChatResult result = run(engine_of({kGood, kAnswer}, Usage{.input_tokens = 1}), {.max_cost = 1.0});
   EXPECT_EQ(result.halted_reason(), "max_cost");
   EXPECT_EQ(result.full_metadata(), Json({{"max_cost", 1.0}, {"cost_unknown", true}}));
@@ -153,13 +153,13 @@ TEST_P(Budget, ToolsAreCountedWhenTheyRun) {
       << "only a call beyond the limit ends the run";
 }
 
-TEST_P(Budget, ACallBeyondTheLimitIsNoFailureOfTheTool) {
+TEST_P(Budget, ACallBeyondTheLimitIsNotAFailureOfTheTool) {
   const ChatResult result =
       run(engine_of({kGood, kGood, kAnswer}), {.max_tool_calls = 1, .on_tool_error = ToolErrorAction::halt});
   EXPECT_EQ(result.halted_reason(), "max_tool_calls");
 }
 
-TEST_P(Budget, TheSameFailureAgainAndAgainEndsTheRun) {
+TEST_P(Budget, ARepeatedFailureEndsTheRun) {
   const ChatResult result = run(engine_of({bad("c0"), bad("c1"), bad("c2"), kAnswer}), {.max_repeated_failures = 2});
   EXPECT_EQ(result.halted_reason(), "max_repeated_failures");
   EXPECT_EQ(result.full_metadata(), Json({{"max_repeated_failures", 2}, {"tool_name", "bad"}, {"tool_call_id", "c1"}}));
@@ -173,9 +173,9 @@ TEST_P(Budget, OtherArgumentsAreAnotherCall) {
   EXPECT_EQ(run(engine_of(reordered), {.max_repeated_failures = 2}).halted_reason(), "max_repeated_failures");
 }
 
-TEST_P(Budget, AnotherOutcomeOfTheCallCountsFromTheStart) {
+TEST_P(Budget, AnotherOutcomeOfTheCallRestartsTheCount) {
   const auto engine = [](std::vector<Json> failures) {
-    // Null stands for a success.
+    // Null means success.
     auto left = std::make_shared<std::vector<Json>>(std::move(failures));
     FakeScript script(left->size(), {fake_tool_call("c0", "moody"), kRunTools});
     script.push_back(kAnswer);
@@ -193,7 +193,7 @@ TEST_P(Budget, AnotherOutcomeOfTheCallCountsFromTheStart) {
 }
 
 TEST_P(Budget, TheMemoryOfFailuresIsBounded) {
-  // Far more failing calls than are kept: the run goes on, and the newest still count.
+  // Far more failing calls than the ledger keeps: the run continues, and new failures are still counted.
   FakeCallScript many;
   for (int i = 0; i < 3'000; ++i) many.push_back(fake_tool_call("c" + std::to_string(i), "bad", {{"i", i}}));
   many.push_back(kRunTools);
@@ -203,7 +203,7 @@ TEST_P(Budget, TheMemoryOfFailuresIsBounded) {
   EXPECT_EQ(result.full_metadata()["tool_call_id"], "y");
 }
 
-TEST_P(Budget, TheStricterReasonComesFirst) {
+TEST_P(Budget, TheStricterReasonTakesPrecedence) {
   const Usage usage{.total_tokens = 10, .total_cost = 1.0};
   const FakeCallScript turn = {fake_tool_call("c0", "bad"), fake_tool_call("c1", "good"), kRunTools};
   CallOptions options{.max_turns = 1,
@@ -231,7 +231,7 @@ TEST_P(Budget, TheStricterReasonComesFirst) {
   EXPECT_EQ(ended(), "halt_when");
 }
 
-TEST_P(Budget, BothPassesOfAStructuredAnswerShareIt) {
+TEST_P(Budget, BothPassesOfAStructuredAnswerShareTheLimits) {
   const Usage usage{.total_tokens = 10};
   CallOptions options{
       .response_format = ResponseFormat::json_object(), .max_total_tokens = 20, .structured_finalize = true};

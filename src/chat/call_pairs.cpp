@@ -9,7 +9,8 @@
 namespace allm {
 
 std::size_t clean_cut(const MessageList& messages, std::size_t wanted) {
-  // For each result, the message with its call: the last one before it whose call of that id is open.
+  // For each result, the index of the message with its call: the last earlier message with an unanswered call of that
+  // id.
   std::vector<std::size_t> call_of(messages.size());
   std::unordered_map<std::string_view, std::vector<std::size_t>> open;
   for (std::size_t i = 0; i < messages.size(); ++i) {
@@ -22,7 +23,7 @@ std::size_t clean_cut(const MessageList& messages, std::size_t wanted) {
     call_of[i] = found->second.back();
     found->second.pop_back();
   }
-  // Moving the cut down may bring in results whose calls lie further down.
+  // Moving the cut to a lower index may include results whose calls have a still lower index.
   std::size_t cut = std::min(wanted, messages.size());
   for (std::size_t i = messages.size(); i-- > cut;) cut = std::min(cut, call_of[i]);
   return cut;

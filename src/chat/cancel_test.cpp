@@ -1,4 +1,4 @@
-// Cancelling a run: at every point of it, from every thread, in every mode.
+// Cancels runs at every point, from every thread and in every mode.
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -44,7 +44,7 @@ struct Stops {
   std::vector<std::stop_source> all() const { return {now, after_tools, after_step}; }
 };
 
-// Calls `act` on a thread of its own once `when` lets it.
+// Calls `act` on another thread once `when` returns.
 template <class When, class Act>
 std::jthread once(const When& when, Act act) {
   return std::jthread([&when, act = std::move(act)]() mutable {
@@ -55,7 +55,7 @@ std::jthread once(const When& when, Act act) {
 
 Engine engine_of(FakeScript script) { return Engine({.adapter = fake(std::move(script)), .tools = usual_tools()}); }
 
-// Tells when a retry is being waited for.
+// Signals that a run waits for a retry.
 class RetryWatch : public Telemetry {
  public:
   void on_event(const TelemetryEvent& event) override {
@@ -94,7 +94,7 @@ TEST_P(Cancel, KeepsTheStepsThatWereFinished) {
   Stops stops;
   CallOptions options = stops.options();
   options.on_event = [&](const Event& event) {
-    if (event.tag() == EventTag::text_delta) stops.now.request_stop();  // on the consumer's own thread
+    if (event.tag() == EventTag::text_delta) stops.now.request_stop();  // on the consumer's thread
   };
   const ChatResult result = run_in(GetParam(), engine_of({kGood, kHangs}), {user("hi")}, options);
   EXPECT_EQ(result.halted_reason(), "cancelled");
@@ -120,7 +120,7 @@ TEST_P(Cancel, AfterTheStepLetsItFinish) {
   EXPECT_TRUE(can_go_on(result.thread));
 }
 
-TEST_P(Cancel, AStepThatEndsTheRunAnywaySaysSo) {
+TEST_P(Cancel, AStepThatEndsTheRunKeepsItsReason) {
   const auto ended = [&](FakeCallScript script) {
     Stops stops;
     CallOptions options = stops.options();
@@ -162,7 +162,7 @@ TEST_P(Cancel, NowStopsToolsThatRunAndRunsNoMore) {
   EXPECT_EQ(stubborn.entered->value(), 2U);
 }
 
-TEST_P(Cancel, AfterToolsWaitsForThoseThatRun) {
+TEST_P(Cancel, AfterToolsWaitsForRunningTools) {
   Stops stops;
   const Stubborn stubborn;
   const FakeCallScript turn = {fake_tool_call("c0", "stubborn"), fake_tool_call("c1", "stubborn"),
@@ -182,7 +182,7 @@ TEST_P(Cancel, AfterToolsWaitsForThoseThatRun) {
   EXPECT_TRUE(can_go_on(result.thread));
 }
 
-TEST_P(Cancel, GetsStricterStepByStep) {
+TEST_P(Cancel, CanBecomeStricter) {
   Stops stops;
   const Stubborn stubborn;
   const FakeCallScript turn = {fake_tool_call("c0", "stubborn"), fake_tool_call("c1", "good"), kRunTools};
@@ -220,7 +220,7 @@ TEST_P(Cancel, EndsTheWaitForARetry) {
   }
 }
 
-TEST_P(Cancel, BeforeTheStartSendsNothing) {
+TEST_P(Cancel, BeforeTheStartSendsNoRequest) {
   for (std::size_t i = 0; i < 3; ++i) {
     Stops stops;
     stops.all()[i].request_stop();
@@ -235,7 +235,7 @@ TEST_P(Cancel, BeforeTheStartSendsNothing) {
   }
 }
 
-TEST_P(Cancel, ACallbackOfTheRunMayAskForIt) {
+TEST_P(Cancel, MayBeRequestedByACallbackOfTheRun) {
   Stops stops;
   CallOptions options = stops.options();
   options.halt_when = [&](const StepResult&) {
@@ -247,7 +247,7 @@ TEST_P(Cancel, ACallbackOfTheRunMayAskForIt) {
   EXPECT_EQ(result.steps.size(), 1U);
 }
 
-TEST_P(Cancel, MakesNoSecondPassForAFormat) {
+TEST_P(Cancel, PreventsTheSecondPass) {
   Stops stops;
   CallOptions options = stops.options();
   options.structured_finalize = true;
@@ -262,7 +262,7 @@ TEST_P(Cancel, MakesNoSecondPassForAFormat) {
   EXPECT_EQ(adapter->calls(), 1U);
 }
 
-TEST_P(Cancel, OfTheSecondPassLeavesTheFirst) {
+TEST_P(Cancel, OfTheSecondPassKeepsTheFirst) {
   Stops stops;
   CallOptions options = stops.options();
   options.structured_finalize = true;
@@ -277,7 +277,7 @@ TEST_P(Cancel, OfTheSecondPassLeavesTheFirst) {
   EXPECT_EQ(result.thread.messages.size(), 2U);
 }
 
-TEST(CancelledStream, WakesWhoeverWaitsForIt) {
+TEST(CancelledStream, WakesTheWaitingConsumer) {
   Stops stops;
   EventStream events = stream(engine_of({kHangs}), {user("hi")}, stops.options());
   std::atomic<int> woken = 0;
@@ -319,7 +319,7 @@ TEST(CancelledGenerate, FailsWithAStreamError) {
   EXPECT_FALSE(events.next().has_event());
 }
 
-TEST(CancelledGenerate, KeepsWhatTheMessageSaid) {
+TEST(CancelledGenerate, KeepsTheTextOfTheMessage) {
   Stops stops;
   CallOptions options = stops.options();
   options.on_event = [&](const Event& event) {
@@ -332,7 +332,7 @@ TEST(CancelledGenerate, KeepsWhatTheMessageSaid) {
   EXPECT_TRUE(response->error->is<StreamError>(StreamError::Reason::cancelled));
 }
 
-TEST(CancelledStep, FailsWhileTheModelSpeaks) {
+TEST(CancelledStep, FailsDuringTheModelCall) {
   Stops stops;
   CallOptions options = stops.options();
   options.on_event = [&](const Event& event) {

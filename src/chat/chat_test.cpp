@@ -1,4 +1,4 @@
-// The loop: what ends it, in which order, and what it leaves.
+// The loop: the reasons that end it, their order, and the results.
 #include "allm/chat.hpp"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ std::vector<std::string> texts_of(const Thread& thread) {
 }
 bool always(const StepResult&) { return true; }
 
-TEST(Chat, GoesOnWhileThereAreToolsToRun) {
+TEST(Chat, ContinuesWhileThereAreToolsToRun) {
   const ChatResult result = run({kGood, kGood, kAnswer});
   EXPECT_EQ(result.halted_reason(), "completed");
   EXPECT_EQ(result.steps.size(), 3U);
@@ -61,7 +61,7 @@ TEST(Chat, GoesOnWhileThereAreToolsToRun) {
   EXPECT_EQ(result.thread.messages[1].metadata, Json({{"finish_reason", "tool_calls"}}));
 }
 
-TEST(Chat, EndsForTheFirstReasonInTheirOrder) {
+TEST(Chat, EndsForTheReasonWithTheHighestPrecedence) {
   const auto reason = [](FakeCallScript script, CallOptions options = {}) {
     options.halt_when = always;
     options.max_turns = 1;
@@ -86,7 +86,7 @@ TEST(Chat, EndsForTheFirstReasonInTheirOrder) {
   EXPECT_EQ(run({kGood}, {.max_turns = 1}).halted_reason(), "max_turns");
 }
 
-TEST(Chat, SaysInItsMetadataWhatEndedIt) {
+TEST(Chat, HasItsEndInItsMetadata) {
   EXPECT_EQ(run({kGood, kGood}, {.max_turns = 2}).full_metadata(), Json({{"max_turns", 2}}));
   EXPECT_EQ(run({kGood}, {.halt_when = always}).full_metadata(), Json({{"halt_when_step_index", 0}}));
   EXPECT_EQ(run({kGood, {call_of("a", "halts"), kRunTools}}).full_metadata(),
@@ -112,7 +112,7 @@ TEST(Chat, AppendsAQuestionToTheRunsThreadOnly) {
   EXPECT_EQ(result.steps[0].thread.messages.size(), 4U);
 }
 
-TEST(Chat, LeavesCallsThatAreCutOffOutOfTheThread) {
+TEST(Chat, LeavesTruncatedCallsOutOfTheThread) {
   const ChatResult result = run({{fake_text("so"), call_of("a", "good"), fake_finish(FinishReason::length)}});
   EXPECT_EQ(result.halted_reason(), "completed");
   EXPECT_TRUE(result.thread.messages.back().tool_calls.empty());
@@ -167,7 +167,7 @@ TEST(Chat, AnErrorInTheFirstStepIsReturned) {
   }
 }
 
-TEST(Chat, ALaterErrorEndsTheRunWithWhatWasDone) {
+TEST(Chat, ALaterErrorEndsTheRunWithTheFinishedSteps) {
   for (const FakeCallScript& script : {FakeCallScript{fake_preflight_error(Reason::authentication_failed)},
                                        FakeCallScript{call_of("a", "nobody"), kRunTools}}) {
     const ChatResult result = run({kGood, script});
@@ -192,7 +192,7 @@ TEST(Chat, AnErrorIsTheLastEventOfItsMessage) {
   EXPECT_EQ(texts_of(result.thread), (std::vector<std::string>{"user:hi", "assistant:a"}));
 }
 
-TEST(Chat, WhatHaltWhenThrowsReachesTheCallerAndEndsTheStream) {
+TEST(Chat, AnExceptionOfHaltWhenReachesTheCallerAndEndsTheStream) {
   const CallOptions options{.halt_when = [](const StepResult&) -> bool { throw std::logic_error("mine"); }};
   EXPECT_THROW((void)chat(engine_of({kGood, kAnswer}), {user("hi")}, options), std::logic_error);
   const auto adapter = fake({kGood, kAnswer});
@@ -202,7 +202,7 @@ TEST(Chat, WhatHaltWhenThrowsReachesTheCallerAndEndsTheStream) {
   EXPECT_EQ(adapter->closed(), adapter->calls());
 }
 
-TEST(Chat, WhatOnEventThrowsReachesTheCallerAndEndsTheStream) {
+TEST(Chat, AnExceptionOfOnEventReachesTheCallerAndEndsTheStream) {
   for (const EventTag at : {EventTag::message_started, EventTag::tool_execution_started, EventTag::tool_result_encoded,
                             EventTag::step_completed, EventTag::chat_completed}) {
     CallOptions options;
@@ -238,19 +238,19 @@ TEST(Chat, WithTextDeltasHiddenAnErrorIsPrecededByTheTextSoFar) {
   EXPECT_EQ(events.next()->tag(), EventTag::error);
 }
 
-TEST(Chat, StepsKeepTheirThreadsWhateverComesAfter) {
+TEST(Chat, StepsKeepTheirThreads) {
   FakeScript script;
   for (int i = 0; i < 100; ++i) script.push_back(kGood);
   script.push_back(kAnswer);
   const ChatResult result = run(std::move(script), {.max_turns = 200});
   ASSERT_EQ(result.steps.size(), 101U);
   for (std::size_t i = 0; i < 100; ++i) ASSERT_EQ(result.steps[i].thread.messages.size(), 3 + 2 * i);
-  // The history is shared: the same message, not one like it.
+  // The history is shared: it is the same message, not a copy.
   EXPECT_EQ(&result.steps[0].thread.messages[0], &result.steps[50].thread.messages[0]);
   EXPECT_EQ(&result.steps[60].thread.messages[40], &result.thread.messages[40]);
 }
 
-TEST(Chat, TheCallersThreadIsLeftAlone) {
+TEST(Chat, TheCallersThreadIsNotChanged) {
   const Thread thread{user("hi")};
   ASSERT_TRUE(chat(engine_of({kGood, kAnswer}), thread).has_value());
   EXPECT_EQ(thread.messages.size(), 1U);
@@ -266,7 +266,7 @@ TEST(Chat, ChecksItsThreadInEveryTurn) {
   EXPECT_TRUE(empty.error().is<ValidationError>(ValidationError::Reason::invalid_request));
 }
 
-TEST(Chat, WithoutAnAdapterSaysSo) {
+TEST(Chat, WithoutAnAdapterIsAnError) {
   const auto result = chat(Engine(), {user("hi")});
   ASSERT_FALSE(result.has_value());
   EXPECT_TRUE(result.error().is<EngineError>(EngineError::Reason::missing_adapter));
@@ -305,7 +305,7 @@ TEST(Finalize, AsksOnceMoreInTheFormatAndWithoutTools) {
   EXPECT_EQ(requests[0].request_id, requests[2].request_id);
 }
 
-TEST(Finalize, FollowsARunThatWasCutShortButNotOneThatWaits) {
+TEST(Finalize, FollowsARunThatReachedALimitButNotAPendingOne) {
   EXPECT_EQ(run({kGood, kAnswer}, finalizing({.max_turns = 1})).metadata.at("structured_finalize").at("pass_1_halted"),
             "max_turns");
   EXPECT_EQ(run({kGood, kAnswer}, finalizing({.halt_when = always})).halted_reason(), "completed");
@@ -317,13 +317,13 @@ TEST(Finalize, FollowsARunThatWasCutShortButNotOneThatWaits) {
   EXPECT_EQ(run({{fake_text("x"), fake_error(Reason::timeout)}}, finalizing()).halted_reason(), "error");
 }
 
-TEST(Finalize, MayAskWithoutWords) {
+TEST(Finalize, MayAskWithoutANudge) {
   const ChatResult result = run({kAnswer, kAnswer}, finalizing({.structured_finalize_nudge = ""}));
   EXPECT_EQ(texts_of(result.thread), (std::vector<std::string>{"user:hi", "assistant:answer", "assistant:answer"}));
 }
 
-TEST(Finalize, WithoutASecondPassGivesTheFirst) {
-  // Refused, and a call of a tool in a pass that has none.
+TEST(Finalize, ReturnsTheFirstPassIfTheSecondFails) {
+  // A refused request, and a tool call in the pass without tools.
   for (const FakeCallScript& second : {FakeCallScript{fake_preflight_error(Reason::authentication_failed)}, kGood}) {
     const ChatResult result = run({kAnswer, second}, finalizing());
     EXPECT_EQ(result.halted_reason(), "completed");
@@ -337,7 +337,7 @@ TEST(Finalize, WithoutASecondPassGivesTheFirst) {
   }
 }
 
-TEST(Finalize, FailsAsARunWithoutItDoesInTheFirstPass) {
+TEST(Finalize, FailsInTheFirstPassLikeARunWithoutIt) {
   EXPECT_FALSE(chat(engine_of({}), {user("hi")}, finalizing()).has_value());
   const auto without_format = chat(engine_of({kAnswer}), {user("hi")}, {.structured_finalize = true});
   ASSERT_FALSE(without_format.has_value());
@@ -372,7 +372,7 @@ TEST(Generate, RunsNoTools) {
   EXPECT_EQ(response->finish_reason, FinishReason::tool_calls);
 }
 
-TEST(Generate, SaysWhichRunAMessageThatBrokeOffIsOf) {
+TEST(Generate, AnInterruptedMessageCarriesTheRequestId) {
   const Engine engine = engine_of({{fake_text("x"), fake_error(AdapterError::Reason::timeout)}});
   const auto response = generate(engine, {.messages = {user("hi")}}, {.request_id = "mine"});
   ASSERT_TRUE(response.has_value());
@@ -380,7 +380,7 @@ TEST(Generate, SaysWhichRunAMessageThatBrokeOffIsOf) {
   EXPECT_EQ(response->request_id, "mine");
 }
 
-TEST(Generate, GivesTheRequestsToolsTheirChance) {
+TEST(Generate, SendsTheToolsOfTheRequest) {
   const auto adapter = fake({kAnswer, kAnswer}, {.record = true});
   const Engine engine({.adapter = adapter, .tools = tools()});
   ASSERT_TRUE(generate(engine, {.messages = {user("hi")}, .tools = {{.name = "own"}}}).has_value());

@@ -30,7 +30,7 @@ Event step_of(std::string text) {
   return StepCompleted{.step = std::move(step)};
 }
 
-TEST(Collector, WithoutEventsHasNothing) {
+TEST(Collector, WithoutEventsIsEmpty) {
   const StreamCollector collector = fold({});
   EXPECT_TRUE(collector.response().error().is<StreamError>(StreamError::Reason::cancelled));
   EXPECT_TRUE(collector.step_result().error().is<StreamError>(StreamError::Reason::cancelled));
@@ -42,7 +42,7 @@ TEST(Collector, WithoutEventsHasNothing) {
   EXPECT_EQ(collector.tool_batch(), ToolBatch{});
 }
 
-TEST(Collector, GivenEventsAwayItComesToTheSame) {
+TEST(Collector, MovedEventsGiveTheSameResult) {
   const std::vector<Event> events = {
       kStarted,
       delta("Let me look."),
@@ -65,12 +65,12 @@ TEST(Collector, GivenEventsAwayItComesToTheSame) {
   EXPECT_EQ(taken.chat_result(), kept.chat_result());
 }
 
-TEST(Collector, CompletedTextBeatsTheDeltas) {
+TEST(Collector, CompletedTextReplacesTheDeltas) {
   EXPECT_EQ(fold({kStarted, delta("a"), delta("b")}).response()->output_text, "ab");
   EXPECT_EQ(fold({kStarted, delta("a"), TextCompleted{.text = "whole"}}).response()->output_text, "whole");
 }
 
-TEST(Collector, CallsKeepTheOrderInWhichTheyWereFirstSeen) {
+TEST(Collector, CallsKeepTheOrderOfTheirFirstEvents) {
   const auto response = fold({kStarted, ToolCallStarted{"b", "two"}, ToolCallDelta{"a", "{"},
                               ToolCallCompleted{{.id = "b", .name = "two", .arguments = {{"x", 1}}}},
                               ToolCallDelta{"a", "}"}, completed(FinishReason::tool_calls)})
@@ -83,7 +83,7 @@ TEST(Collector, CallsKeepTheOrderInWhichTheyWereFirstSeen) {
   EXPECT_EQ(response->tool_calls[1].raw_arguments, "{}");
 }
 
-TEST(Collector, AFinishOfNoneKeepsTheErrorsOne) {
+TEST(Collector, AMissingFinishReasonKeepsThatOfTheError) {
   const auto response = fold({kStarted, delta("a"), ErrorEvent{kError}, completed(std::nullopt)}).response();
   ASSERT_TRUE(response.has_value());
   EXPECT_EQ(response->finish_reason, FinishReason::error);
@@ -99,7 +99,7 @@ TEST(Collector, AnErrorBeforeTheMessageIsTheResult) {
   EXPECT_TRUE(collector.failed());
 }
 
-TEST(Collector, AnErrorWithinAMessageIsTheMessagesEvenIfTheRunIsDroppedThen) {
+TEST(Collector, AnErrorWithinAMessageIsKeptInItEvenIfTheRunIsDropped) {
   const StreamCollector collector = fold({kStarted, delta("par"), ErrorEvent{kError}});
   EXPECT_FALSE(collector.failed());
   const auto chat = collector.chat_result();
@@ -110,7 +110,7 @@ TEST(Collector, AnErrorWithinAMessageIsTheMessagesEvenIfTheRunIsDroppedThen) {
 }
 
 TEST(Collector, AnErrorAfterTheMessageFailsTheStep) {
-  // As an unknown tool does.
+  // For example, because of an unknown tool.
   const StreamCollector collector = fold({kStarted, completed(FinishReason::tool_calls), ErrorEvent{kError}});
   EXPECT_TRUE(collector.failed());
   EXPECT_EQ(collector.chat_result().error(), kError);
@@ -128,14 +128,14 @@ TEST(Collector, ADroppedRunHasItsFinishedSteps) {
   EXPECT_EQ(chat->usage.input_tokens, 1);
 }
 
-TEST(Collector, AMessageThatNeverSaysItStartedIsStillANewOne) {
+TEST(Collector, AMessageWithoutMessageStartedIsANewMessage) {
   StreamCollector collector = fold({kStarted, delta("old"), ToolCallStarted{"a", "t"}, step_of("old")});
   collector.apply(delta("new"));
   EXPECT_EQ(collector.response()->output_text, "new");
   EXPECT_TRUE(collector.response()->tool_calls.empty());
 }
 
-TEST(Collector, WhatTheProviderSaidOfTheMessageIsKept) {
+TEST(Collector, TheProvidersMetadataOfTheMessageAreKept) {
   const auto response = fold({kStarted, MessageCompleted{.message = assistant("x"),
                                                          .finish_reason = FinishReason::stop,
                                                          .usage = Usage{.input_tokens = 3},
@@ -154,11 +154,11 @@ TEST(Collector, WhatTheProviderSaidOfTheMessageIsKept) {
   EXPECT_EQ(response->metadata, Json({{"k", 1}}));
 }
 
-TEST(Collector, ABatchThatWasNotReadToItsEndWasCancelled) {
+TEST(Collector, ABatchThatWasNotReadToItsEndIsCancelled) {
   EXPECT_FALSE(fold({ToolExecutionStarted{.id = "a"}}).tool_batch().has_value());
 }
 
-TEST(Collector, AnswersOfTheSameIdGoToTheCallsInTurn) {
+TEST(Collector, AnswersWithTheSameIdBelongToTheCallsInOrder) {
   const auto batch = fold({ToolExecutionStarted{.id = "a"}, ToolExecutionStarted{.id = "a"},
                            ToolResultEncoded{"a", "first"}, ToolResultEncoded{"a", "second"}})
                          .tool_batch();

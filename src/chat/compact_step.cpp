@@ -17,18 +17,18 @@
 namespace allm {
 namespace {
 
-// A summary of the messages of a thread up to some index.
+// A summary of a thread's messages up to an index.
 struct Summary {
   MessageList of;
   std::string text;
 };
 
-// The summaries that were made, newest first. Shared by the copies of a hook and safe from any thread.
+// The summaries that were made, newest first. Shared by the copies of a hook; safe to call from any thread.
 class Summaries {
  public:
   explicit Summaries(std::size_t limit) : limit_(std::max<std::size_t>(1, limit)) {}
 
-  // The longest one that `messages` begin with.
+  // The longest summary of messages at the beginning of `messages`.
   std::optional<Summary> find(const MessageList& messages) const {
     const std::lock_guard lock(mutex_);
     const Summary* best = nullptr;
@@ -66,7 +66,7 @@ std::string transcript(const MessageList& messages, std::size_t from, std::size_
   return text;
 }
 
-// The system messages, the summary, and what it does not cover.
+// The system messages, the summary, and the messages that it does not cover.
 MessageList with_summary(const MessageList& messages, const Summary& summary) {
   std::vector<Message> view;
   for (std::size_t i = 0; i < summary.of.size(); ++i) {
@@ -104,7 +104,7 @@ class CompactPlan : public PendingPlan {
   Result<StepPlan> finish() {
     Result<Response> response = std::move(collector_).response();
     if (!response) return std::unexpected(response.error());
-    // A summary that was cut off at its length is still a summary.
+    // A summary that ended because of its length is accepted.
     if (response->finish_reason != FinishReason::length) {
       if (const Result<std::string> text = unwrap(*response); !text) return std::unexpected(text.error());
     }

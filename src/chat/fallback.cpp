@@ -19,14 +19,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Settings of a model rather than of a run.
+// Whether the setting belongs to the model and not to the run.
 bool is_model_setting(const Engine& engine, const std::string& name) {
   constexpr std::array<std::string_view, 4> kNames = {"model", "temperature", "max_tokens", "prompt_cache"};
   return std::ranges::find(kNames, name) != kNames.end() ||
          EngineAccess::impl(engine).params->options.params.contains(name);
 }
 
-// The engine's params that are settings of a model, or those that are not.
+// The engine's params that are settings of the model, or the other ones.
 Json params_of(const Engine& engine, bool of_model) {
   const Json& params = engine.params();
   if (!params.is_object()) return params;
@@ -37,7 +37,7 @@ Json params_of(const Engine& engine, bool of_model) {
   return chosen;
 }
 
-// The same for its defaults.
+// The defaults that are settings of the model.
 CallOptions model_defaults(const CallOptions& defaults) {
   return {.model = defaults.model,
           .temperature = defaults.temperature,
@@ -56,13 +56,13 @@ CallOptions without_model_defaults(CallOptions defaults) {
   return defaults;
 }
 
-// The engine for model calls alone. It keeps the id.
+// A copy of the engine, with the same id, that is used only for model calls.
 Engine model_engine(const Engine& engine) {
   const CallOptions& defaults = EngineAccess::impl(engine).options.defaults;
   return engine.with_defaults(model_defaults(defaults)).with_tools({}).with_params(params_of(engine, true));
 }
 
-// One engine and what is known about its failures. Safe from any thread.
+// One engine, and until when it counts as failed. Safe to call from any thread.
 struct Candidate {
   explicit Candidate(const Engine& made) : engine(model_engine(made)) {}
   const Engine engine;
@@ -71,13 +71,13 @@ struct Candidate {
   std::string provider() const { return engine.adapter() ? std::string(engine.adapter()->provider()) : ""; }
 };
 
-// What the calls share. It outlives the engine while a stream of it is read.
+// Shared by all calls. May outlive the engine while one of its streams is read.
 struct Candidates {
   Candidates(const std::vector<Engine>& engines, FallbackOptions how) : options(std::move(how)) {
     for (const Engine& engine : engines) list.push_back(std::make_unique<Candidate>(engine));
   }
   Clock::time_point now() const { return options.now ? options.now() : Clock::now(); }
-  // Those that have not failed lately first.
+  // The engines' indices; engines that failed recently come last.
   std::vector<std::size_t> order() const {
     std::vector<std::size_t> indices;
     const Clock::time_point time = now();
@@ -156,7 +156,7 @@ class FallbackSource : public EventSource {
     events_ = stream_generate(engine, std::move(request), options);
   }
 
-  // Notes the failure and opens the next engine's call, if there is a next.
+  // Records the failure and opens the next engine's call; false if there is no next engine.
   bool fails_over(const Error& error) {
     const bool falls_back = candidates_->falls_back(error);
     if (falls_back) candidates_->note_failure(index(), error);
@@ -184,7 +184,7 @@ class FallbackSource : public EventSource {
   std::shared_ptr<const Candidates> candidates_;
   const AdapterCall call_;
   const std::vector<std::size_t> order_;
-  std::size_t next_ = 0;  // in `order_`
+  std::size_t next_ = 0;  // index in `order_`
   EventStream events_;
   Json failed_ = Json::array();
   bool begun_ = false;
@@ -216,7 +216,7 @@ Engine fallback(std::vector<Engine> engines, FallbackOptions options) {
   made.model.reset();
   made.params = params_of(engines.front(), false);
   made.defaults = without_model_defaults(std::move(made.defaults));
-  // Each engine retries, checks capabilities and tells costs by itself.
+  // Each engine retries, checks capabilities and calculates costs itself.
   made.retry = RetryPolicy::off();
   made.catalogue = nullptr;
   return Engine(std::move(made));

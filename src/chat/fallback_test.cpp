@@ -1,4 +1,4 @@
-// fallback(): which engine is asked, when, and what the response says about it.
+// fallback(): which engine is called, when, and what the response says about it.
 #include "allm/fallback.hpp"
 
 #include <chrono>
@@ -48,7 +48,7 @@ TEST(Fallback, TheFirstEngineThatWorksAnswers) {
   EXPECT_EQ(b.adapter->calls(), 0U);
 }
 
-TEST(Fallback, TheNextIsAskedWhenOneIsUnavailable) {
+TEST(Fallback, TheNextEngineIsCalledIfOneIsUnavailable) {
   for (const Reason reason : FallbackOptions::default_reasons()) {
     const Model a({fails(reason)});
     const Model b({says("b")});
@@ -61,7 +61,7 @@ TEST(Fallback, TheNextIsAskedWhenOneIsUnavailable) {
   }
 }
 
-TEST(Fallback, AnErrorThatAnotherModelCannotHelpIsTheAnswer) {
+TEST(Fallback, OtherErrorsAreReturnedAtOnce) {
   const Model a({fails(Reason::authentication_failed)});
   const Model b({says("b")});
   const auto result = chat(fallback({a.engine, b.engine}), {user("hi")});
@@ -77,7 +77,7 @@ TEST(Fallback, ReasonsCanBeChosen) {
   EXPECT_EQ(result->text(), "b");
 }
 
-TEST(Fallback, IfAllFailTheErrorIsTheLastAndNamesThemAll) {
+TEST(Fallback, IfAllFailTheLastErrorIsReturnedAndNamesThemAll) {
   const Model a({fails(Reason::timeout)});
   const Model b({fails(Reason::rate_limited)});
   const auto result = chat(fallback({a.engine, b.engine}), {user("hi")});
@@ -118,7 +118,7 @@ TEST(Fallback, ChangesBetweenTheStepsOfARun) {
   EXPECT_EQ(b.adapter->requests()[0].request.messages.size(), 3U);
 }
 
-TEST(Fallback, EachEnginesOwnSettingsCountAndTheRunIsTheFirsts) {
+TEST(Fallback, EachEngineUsesItsModelSettingsAndTheFirstDefinesTheRun) {
   const Model a({fails(Reason::timeout), fails(Reason::timeout)},
                 {{"temperature", 0.25}, {"top_p", 0.5}, {"max_turns", 1}});
   const Model b({kCallsTool, says("b")}, {{"temperature", 1.5}, {"max_turns", 7}, {"response_format", "text"}});
@@ -137,7 +137,7 @@ TEST(Fallback, EachEnginesOwnSettingsCountAndTheRunIsTheFirsts) {
   EXPECT_EQ(second.request.tools.at(0).name, "good");
 }
 
-TEST(Fallback, AModelOfTheCallIsForTheFirstEngine) {
+TEST(Fallback, AModelOfTheCallAppliesToTheFirstEngine) {
   const Model a({fails(Reason::timeout)});
   const Model b({says("b")});
   ASSERT_TRUE(chat(fallback({a.engine, b.engine}), {user("hi")}, {.model = "mine"}).has_value());
@@ -145,7 +145,7 @@ TEST(Fallback, AModelOfTheCallIsForTheFirstEngine) {
   EXPECT_EQ(b.adapter->requests()[0].model->id, b.engine.model()->id);
 }
 
-TEST(Fallback, AnEngineThatFailedIsAskedLastForAWhile) {
+TEST(Fallback, AnEngineThatFailedIsCalledLastForAWhile) {
   const Model a({fails(Reason::timeout), says("a")});
   const Model b({says("b"), says("b again")});
   auto time = std::make_shared<std::chrono::steady_clock::time_point>();
@@ -158,7 +158,7 @@ TEST(Fallback, AnEngineThatFailedIsAskedLastForAWhile) {
   EXPECT_EQ(chat(engine, {user("hi")})->text(), "a");
 }
 
-TEST(Fallback, EnginesThatFailedAreStillAskedIfNoneIsLeft) {
+TEST(Fallback, EnginesThatFailedAreStillCalledIfNoOtherIsLeft) {
   const Model a({fails(Reason::timeout), says("a")});
   const Model b({fails(Reason::timeout), fails(Reason::timeout)});
   const Engine engine = fallback({a.engine, b.engine});

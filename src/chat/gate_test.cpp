@@ -24,7 +24,7 @@ using testing::run_in;
 using Calls = std::span<const ToolCall>;
 using Reasons = std::vector<std::string>;
 
-// Tools that write down what they were run with.
+// Tools that record their arguments.
 struct Bench {
   std::vector<Tool> tools() const {
     const auto record = [ran = ran](const Json& arguments, const ToolContext& context) {
@@ -102,7 +102,7 @@ TEST_P(GateInRuns, ADeniedCallIsAnsweredWithItsReason) {
   EXPECT_EQ(asked, 0) << "a denial is no failure of the tool";
 }
 
-TEST(GateEvents, OfADeniedCallAreThoseOfEveryCall) {
+TEST(GateEvents, OfADeniedCallAreTheSameAsOfOtherCalls) {
   const Bench bench;
   CallOptions options;
   options.approve = [](Calls) { return std::vector{Approval::deny("no"), Approval::allow_with({{"n", 7}})}; };
@@ -119,7 +119,7 @@ TEST(GateEvents, OfADeniedCallAreThoseOfEveryCall) {
                                               R"(started c1{"n":7} rewritten)", "completed c1", "encoded c1"}));
 }
 
-TEST_P(GateInRuns, RewrittenArgumentsAreWhatTheToolGets) {
+TEST_P(GateInRuns, TheToolGetsTheRewrittenArguments) {
   const Bench bench;
   CallOptions options;
   options.approve = [](Calls) {
@@ -138,7 +138,7 @@ TEST_P(GateInRuns, RewrittenArgumentsAreWhatTheToolGets) {
   EXPECT_EQ(result.thread.messages[3].metadata, Json({{"rewritten_arguments", Json::object()}}));
 }
 
-TEST_P(GateInRuns, RewrittenArgumentsHaveToFitTheSchema) {
+TEST_P(GateInRuns, RewrittenArgumentsMustMatchTheSchema) {
   const Bench bench;
   CallOptions options;
   options.approve = [](Calls) {
@@ -203,7 +203,7 @@ TEST_P(GateInRuns, FailsClosed) {
   }
 }
 
-TEST_P(GateInRuns, ReasonsThatAreNoTextAreMended) {
+TEST_P(GateInRuns, ReasonsThatAreNotValidUtf8AreRepaired) {
   const Bench bench;
   CallOptions options;
   options.approve = [](Calls calls) { return std::vector(calls.size(), Approval::deny("no\xff")); };
@@ -249,7 +249,7 @@ TEST(GateIsNotAsked, WhereNothingRuns) {
   EXPECT_EQ(asked, 0);
 }
 
-TEST(GateOfTheEngine, IsAskedUnlessTheCallHasItsOwn) {
+TEST(GateOfTheEngine, IsUsedUnlessTheCallHasItsOwn) {
   const Bench bench;
   const Engine engine({.adapter = fake({kTwo, kTwo, kTwo}), .tools = bench.tools(), .approve = [](Calls calls) {
                          return std::vector(calls.size(), Approval::deny("by the engine"));

@@ -1,4 +1,4 @@
-// One model call on its own.
+// The source of a single model call. One thread at a time.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ class GenerateSource : public EventSource {
   std::shared_ptr<const Run> run_;
   PreparedCall call_;
   std::optional<ModelCall> model_;
-  std::optional<StreamCollector> collector_;  // for telemetry, if anybody listens
+  std::optional<StreamCollector> collector_;  // only with a telemetry sink
   bool done_ = false;
 };
 

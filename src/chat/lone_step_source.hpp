@@ -1,4 +1,4 @@
-// A step on its own, with the call it makes.
+// The source of a single step that is not part of a loop; owns the step's model call. One thread at a time.
 #pragma once
 
 #include <memory>

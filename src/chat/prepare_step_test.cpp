@@ -1,4 +1,4 @@
-// What the option prepare_step changes in a step, and what it leaves alone.
+// What the option prepare_step changes in a step, and what it does not change.
 #include "allm/prepare_step.hpp"
 
 #include <chrono>
@@ -64,7 +64,7 @@ TEST(PrepareStep, TheModelSeesTheViewAndTheThreadKeepsItsMessages) {
   EXPECT_EQ(result->thread.messages[2].text(), "fine");
 }
 
-TEST(PrepareStep, SettingsAreThoseOfThisStepOnly) {
+TEST(PrepareStep, SettingsApplyToThisStepOnly) {
   const Rig rig({call_to("good"), call_to("good"), kAnswer});
   const auto result = rig.run([](const StepView& step) -> PlannedStep {
     if (step.index != 1) return {};
@@ -141,7 +141,7 @@ TEST(PrepareStep, ExceptionsReachTheConsumer) {
   EXPECT_THROW((void)rig.run(throws), std::runtime_error);
 }
 
-TEST(PrepareStep, AppliesToAStepOnItsOwn) {
+TEST(PrepareStep, AppliesToASingleStep) {
   const Rig rig({kAnswer});
   CallOptions options;
   options.prepare_step = [](const StepView&) { return StepPlan{.model = "other"}; };
@@ -149,7 +149,7 @@ TEST(PrepareStep, AppliesToAStepOnItsOwn) {
   EXPECT_EQ(rig.adapter->requests()[0].model->id, "other");
 }
 
-TEST(PrepareStep, IsNotAskedInARunThatIsCancelled) {
+TEST(PrepareStep, IsNotCalledInACancelledRun) {
   const Rig rig({kAnswer});
   std::stop_source stop;
   stop.request_stop();
@@ -166,7 +166,7 @@ TEST(PrepareStep, IsNotAskedInARunThatIsCancelled) {
   EXPECT_FALSE(asked);
 }
 
-// A plan that comes when the test says so, if it comes.
+// A plan that is ready when the test says so, or never.
 struct Later : PendingPlan {
   explicit Later(std::shared_ptr<std::optional<StepPlan>> when_ready) : ready(std::move(when_ready)) {}
   std::optional<Result<StepPlan>> poll(const Waker& waker) override {
@@ -177,7 +177,7 @@ struct Later : PendingPlan {
   std::shared_ptr<std::optional<StepPlan>> ready;
 };
 
-TEST(PrepareStep, APlanThatComesLaterIsPolledAndBlocksNobody) {
+TEST(PrepareStep, APendingPlanIsPolledWithoutBlocking) {
   const Rig rig({kAnswer});
   const auto ready = std::make_shared<std::optional<StepPlan>>();
   CallOptions options;
@@ -191,7 +191,7 @@ TEST(PrepareStep, APlanThatComesLaterIsPolledAndBlocksNobody) {
   EXPECT_EQ(rig.adapter->requests()[0].model->id, "other");
 }
 
-TEST(PrepareStep, ACancellationOrTheRunsTimeEndsTheWaitForAPlan) {
+TEST(PrepareStep, ACancellationOrTheDeadlineEndsTheWaitForAPlan) {
   const auto never = std::make_shared<std::optional<StepPlan>>();
   const Rig rig({});
   CallOptions options;
@@ -210,7 +210,7 @@ TEST(PrepareStep, ACancellationOrTheRunsTimeEndsTheWaitForAPlan) {
   EXPECT_EQ(last->get_if<ChatCompleted>()->result->halted_reason(), "cancelled");
 }
 
-TEST(PrepareStep, WhatAPlanCostCountsInTheRunsUsageAndLimits) {
+TEST(PrepareStep, TheUsageOfAPlanCountsInTheRunsUsageAndLimits) {
   const Rig rig({kAnswer}, Usage{.total_tokens = 5});
   const PrepareStep costs = [](const StepView&) { return StepPlan{.usage = {.total_tokens = 100}}; };
   EXPECT_EQ(rig.run(costs)->usage.total_tokens, 105);

@@ -17,7 +17,7 @@
 namespace allm {
 namespace {
 
-// Options that an adapter reads by name and that are no part of what the model is asked.
+// Options that adapters read by name and that are not request fields.
 constexpr std::array<std::string_view, 3> kAdapterOnly = {"reasoning_effort", "reasoning_summary", "verbosity"};
 
 bool is_adapter_only(std::string_view name) {

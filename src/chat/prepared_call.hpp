@@ -1,5 +1,4 @@
-// A model call as a run will make it: request, model and options resolved. Made once per run; each
-// turn only puts its messages in.
+// A run's model call with its request, model and options resolved. Made once per run; each step only sets its messages.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +25,8 @@ class PreparedCall {
     if (span.is_set()) call_.trace.span_id = span;
   }
 
-  // Everything that can be known to be wrong before the model is asked: no adapter, an invalid
-  // request, a tool schema that cannot be used, a capability that the model lacks. Messages below
-  // `checked_messages` were found valid before.
+  // Finds the errors that are known before the model call: no adapter, an invalid request, an unusable tool schema, a
+  // capability that the model lacks. Messages below `checked_messages` are not checked again.
   Status check(std::size_t checked_messages) const;
 
  private:
@@ -37,7 +35,7 @@ class PreparedCall {
   const Run& run_;
   AdapterCall call_;
   WrongTypes wrong_types_;
-  const ModelRef* known_model_ = nullptr;  // of the catalogue
+  const ModelRef* known_model_ = nullptr;  // in the catalogue
 };
 
 }  // namespace allm

@@ -1,4 +1,4 @@
-// Reasoning: its events, where they stand, and what the results keep of it.
+// Reasoning: its events, their order, and what the results keep.
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +15,7 @@ namespace {
 
 const FakeEntry kStop = fake_finish(FinishReason::stop);
 
-// Reasoning as "<delta", "=whole" and what else there is by its tag, up to the completion of the message or an error.
+// The events up to the end of the message or an error: reasoning as "<delta" and "=whole", others by their tag.
 std::vector<std::string> shown(EventStream stream) {
   std::vector<std::string> texts;
   while (auto event = stream.next()) {
@@ -71,7 +71,7 @@ TEST(Reasoning, IsKeptInTheResponseWhenItsEventsAreDropped) {
   EXPECT_EQ(response->reasoning, "a");
 }
 
-TEST(Reasoning, OfABrokenMessageIsKept) {
+TEST(Reasoning, OfAnInterruptedMessageIsKept) {
   const FakeCallScript script = {fake_reasoning("a"), fake_text("x"), fake_error(AdapterError::Reason::network_error)};
   EXPECT_EQ(shown(stream_generate(engine_of(script), kRequest)),
             (std::vector<std::string>{"message_started", "<a", "=a", "text_delta", "error"}));
@@ -84,7 +84,7 @@ TEST(Reasoning, OfABrokenMessageIsKept) {
   }
 }
 
-TEST(Reasoning, AnObserverSeesItOnceEvenWhereItIsDropped) {
+TEST(Reasoning, AnObserverSeesItOnceEvenIfItIsDropped) {
   const FakeCallScript script = {fake_reasoning("a"), fake_text("x"), fake_error(AdapterError::Reason::network_error)};
   for (const bool emitted : {true, false}) {
     StreamCollector seen;
@@ -110,7 +110,7 @@ TEST(Reasoning, IsInTheResultOfARunAndSurvivesJson) {
   EXPECT_EQ(*read, *result);
 }
 
-TEST(Reasoning, AResponseWithoutItIsWrittenAsBefore) {
+TEST(Reasoning, AResponseWithoutItHasNoSuchMember) {
   const Result<Response> response = generate(engine_of({fake_text("so"), kStop}), kRequest);
   ASSERT_TRUE(response.has_value());
   EXPECT_EQ(response->reasoning, std::nullopt);

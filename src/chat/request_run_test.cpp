@@ -21,7 +21,7 @@ Tool tool_saying(std::string text, std::string name = "tool") {
 
 std::shared_ptr<FakeAdapter> recording_fake(FakeScript script) { return fake(std::move(script), {.record = true}); }
 
-TEST(RequestRuns, ThreadsWrittenInPlaceStayUnambiguous) {
+TEST(RequestRuns, BracedMessageListsAreNotAmbiguous) {
   const Engine engine({.adapter = fake({kAnswer, kAnswer, kAnswer, kAnswer, kAnswer})});
   EXPECT_TRUE(chat(engine, {user("hi")}).has_value());
   EXPECT_TRUE(chat(engine, {system("be brief"), user("hi")}).has_value());

@@ -43,7 +43,7 @@ Result<T> ResultStream<T>::finish() {
   }
   const std::shared_ptr<const T> result = std::exchange(result_, nullptr);
   if (!result) return std::unexpected(error_ ? *std::move(error_) : dropped_before_end());
-  // Nobody else has it: it was made for this stream.
+  // This is the only owner, and the result was made for this stream, so it can be moved.
   if (result.use_count() == 1) return std::move(*std::const_pointer_cast<T>(result));
   return *result;
 }
@@ -55,7 +55,7 @@ Poll ResultStream<Response>::poll(const Waker& waker) {
 }
 
 Result<Response> ResultStream<Response>::finish() {
-  // Nobody else sees these events, so the collector takes what it keeps from them.
+  // No other code sees these events, so they are moved into the collector.
   while (Poll polled = events_.next()) collector_.apply(*std::move(polled));
   Result<Response> response = std::move(collector_).response();
   collector_ = StreamCollector();

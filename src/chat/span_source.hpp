@@ -1,4 +1,4 @@
-// Tells telemetry of a whole run.
+// Reports a whole run to telemetry. One thread at a time.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class ChatSpanSource : public EventSource {
  private:
   std::shared_ptr<const Run> run_;
   SpanIds ids_;
-  Span span_;  // ends after what it contains
+  Span span_;  // declared before `inner_`, so that it ends after the inner spans
   std::unique_ptr<EventSource> inner_;
   bool started_ = false;
   std::optional<Error> error_;

@@ -14,7 +14,7 @@ using Count = std::map<std::string, std::int64_t, std::less<>>;
 struct Unmatched {
   Count calls;
   Count results;
-  std::map<std::string, std::size_t, std::less<>> last;  // the message that has the call or the result
+  std::map<std::string, std::size_t, std::less<>> last;  // index of the message with the call or the result
 };
 
 Unmatched unmatched_in(const MessageList& messages) {
@@ -37,7 +37,7 @@ Unmatched unmatched_in(const MessageList& messages) {
   return found;
 }
 
-// An id that `view` has more often than `stored`; null if there is none.
+// An id that occurs more often in `view` than in `stored`; null if there is none.
 const std::string* more_often(const Count& view, const Count& stored) {
   for (const auto& [id, count] : view) {
     const auto before = stored.find(id);
@@ -116,7 +116,7 @@ std::shared_ptr<const Run> planned_run(const Run& run, StepPlan plan) {
   auto step = std::make_shared<Run>(run);
   CallOptions& options = step->options;
   if (plan.tools) step->tools = std::make_shared<const ToolSet>(*std::move(plan.tools), run.tools->cache());
-  // A format of the plan counts in the pass without a format, too.
+  // A format of the plan is used even in the pass without a format.
   if (plan.response_format) step->ask_for_format = true;
   replace(options.model, plan.model);
   replace(options.temperature, plan.temperature);

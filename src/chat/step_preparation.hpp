@@ -1,4 +1,4 @@
-// The part of a step before its model call, where the option prepare_step is set.
+// Runs the option prepare_step before the model call of a step.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,14 @@
 
 namespace allm {
 
-// Asks the hook and waits for its plan. One thread at a time; the hook's exceptions pass through.
+// Calls the hook and waits for its plan. One thread at a time. Exceptions of the hook pass through.
 class StepPreparation {
  public:
-  // Calls the hook, unless the run is over. `span` is that of the step.
+  // Calls the hook, unless the run has ended. `span` is the span of the step.
   StepPreparation(std::shared_ptr<const Run> run, const Thread& thread, const ChatResult* so_far, SpanId span);
 
-  // The plan, or why there is none; nothing while it is pending. A run that is over gives an empty plan: the model call
-  // that follows finds why, and ends the step.
+  // The plan or an error; nullopt while the plan is pending. For a run that has ended, the plan is empty: the model
+  // call that follows ends the step with the reason.
   std::optional<Result<StepPlan>> poll(const Waker& waker);
 
  private:
@@ -31,9 +31,9 @@ class StepPreparation {
 
 // Whether the plan changes more than the messages.
 bool changes_settings(const StepPlan& plan);
-// The run as the plan wants it for one step. Limits and cancellation are shared with `run`.
+// The run with the plan's settings, for one step. Limits and cancellation are shared with `run`.
 std::shared_ptr<const Run> planned_run(const Run& run, StepPlan plan);
-// Whether calls and results belong together in `view` as they do in `stored`.
+// Fails if `view` separates calls from their results that are together in `stored`.
 Status check_view(const MessageList& stored, const MessageList& view);
 
 }  // namespace allm

@@ -1,4 +1,4 @@
-// The stock hooks of prepare_step: what the model sees of a long conversation.
+// The stock hooks of prepare_step: which part of a long conversation the model sees.
 #include "allm/steps.hpp"
 
 #include <memory>
@@ -28,7 +28,7 @@ Texts texts_of(const MessageList& messages) {
   for (const Message& message : messages) texts.push_back(std::string(to_string(message.role)) + ":" + message.text());
   return texts;
 }
-// What the model is sent under the hook.
+// The texts that are sent to the model with the hook.
 Texts seen(const PrepareStep& hook, const Thread& thread) {
   const auto adapter = fake({{fake_text("x"), fake_finish(FinishReason::stop)}}, {.record = true});
   CallOptions options;
@@ -49,12 +49,12 @@ TEST(KeepLast, KeepsMoreRatherThanSeparateACallFromItsResult) {
   EXPECT_EQ(seen(keep_last(3), kTwoCalls).size(), 6U);
 }
 
-TEST(KeepLast, AddsNoUserMessageWhereTheEndBeginsWithOne) {
+TEST(KeepLast, AddsNoUserMessageIfTheKeptPartBeginsWithOne) {
   const Thread thread = {user("old"), assistant("o"), user("new"), assistant("n"), user("newest")};
   EXPECT_EQ(seen(keep_last(3), thread), (Texts{"user:new", "assistant:n", "user:newest"}));
 }
 
-TEST(DropOldToolResults, LeavesANoteInPlaceOfTheOldest) {
+TEST(DropOldToolResults, ReplacesTheOldestByANote) {
   const std::string big(100, 'x');
   const Thread thread = {user("task"),          calls("a"), tool_result("a", big), calls("b"),
                          tool_result("b", big), calls("c"), tool_result("c", big)};
@@ -87,7 +87,7 @@ TEST(Compact, ReplacesOlderMessagesByASummary) {
             "user: first\nassistant: one\nuser: second\nassistant: two\n");
 }
 
-TEST(Compact, LeavesAShortConversationAlone) {
+TEST(Compact, DoesNotChangeAShortConversation) {
   const Long l;
   EXPECT_EQ(seen(l.hook, {user("short")}), Texts{"user:short"});
   EXPECT_EQ(l.summariser->calls(), 0U);
@@ -161,14 +161,14 @@ TEST(Compact, TheSummaryIsPartOfTheRunsTrace) {
 
 // --- then ---
 
-TEST(Then, TheSecondSeesWhatTheFirstGave) {
+TEST(Then, TheSecondSeesTheViewOfTheFirst) {
   const Long l;
   EXPECT_EQ(seen(then(keep_last(3), keep_last(1)), l.thread), (Texts{"system:s", "user:third"}));
   EXPECT_EQ(seen(then(l.hook, keep_last(1)), l.thread), (Texts{"system:s", "user:third"}));
   EXPECT_EQ(l.summariser->calls(), 1U);
 }
 
-TEST(Then, TheSecondsSettingsCount) {
+TEST(Then, TheSettingsOfTheSecondTakePrecedence) {
   const auto adapter = fake({{fake_finish(FinishReason::stop)}}, {.record = true});
   CallOptions options;
   options.prepare_step = then([](const StepView&) { return StepPlan{.model = "a", .max_tokens = 3}; },

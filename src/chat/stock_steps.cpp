@@ -48,7 +48,7 @@ std::size_t seen_by_model(const MessageList& messages) {
 }
 
 StepPlan plan_to_drop(const MessageList& messages, std::size_t limit) {
-  // Messages below this index are too old; found from the newest result back.
+  // Results below this index are dropped; found by counting from the newest result.
   std::size_t too_old = 0;
   std::size_t sum = 0;
   for (std::size_t i = messages.size(); i-- > 0 && too_old == 0;) {
@@ -93,7 +93,7 @@ StepPlan merged(StepPlan first, StepPlan second) {
   return first;
 }
 
-// Waits for the first plan, then asks the second hook. Owns what the second hook will see.
+// Waits for the first hook's plan, then calls the second hook. Owns the messages that the second hook sees.
 class ThenPlan : public PendingPlan {
  public:
   ThenPlan(const StepView& step, PlannedStep first, const PrepareStep& second)

@@ -1,4 +1,4 @@
-// Answers as text or as structs, and why there is none.
+// Answers as text or structs, and the errors if there is no answer.
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -25,7 +25,7 @@ TEST(Ask, GivesTheAnswersText) {
   EXPECT_EQ(ask(engine_with({kCall, {fake_text("one"), kStop}}), "hi"), "one");
 }
 
-TEST(Ask, FailsAsTheRunDoes) {
+TEST(Ask, FailsLikeTheRun) {
   const auto refused = ask(engine_with({{fake_preflight_error(AdapterError::Reason::authentication_failed)}}), "hi");
   ASSERT_FALSE(refused.has_value());
   EXPECT_TRUE(refused.error().is<AdapterError>(AdapterError::Reason::authentication_failed));
@@ -37,7 +37,7 @@ TEST(Ask, FailsAsTheRunDoes) {
   EXPECT_TRUE(wrong.error().is<ValidationError>(ValidationError::Reason::invalid_option));
 }
 
-TEST(Unwrap, SaysWhyARunHasNoAnswer) {
+TEST(Unwrap, FailsWithTheReasonWhyARunHasNoAnswer) {
   struct Case {
     Tool tool;
     CallOptions options;
@@ -73,7 +73,7 @@ TEST(Unwrap, SaysWhyARunHasNoAnswer) {
   EXPECT_TRUE(cancelled.error().is<StreamError>(StreamError::Reason::cancelled));
 }
 
-TEST(Unwrap, RefusesAnAnswerThatWasCutOff) {
+TEST(Unwrap, RefusesATruncatedAnswer) {
   const auto cut = chat(engine_with({{fake_text("half an ans"), fake_finish(FinishReason::length)}}), {user("hi")});
   ASSERT_TRUE(cut.has_value());
   EXPECT_EQ(cut->halted_reason(), halted::completed);
@@ -129,7 +129,7 @@ TEST(As, ReadsTheAnswerIntoAStruct) {
   EXPECT_EQ(result->final_response->as<Book>()->year, 1808);
 }
 
-TEST(As, NamesAllThatIsWrong) {
+TEST(As, NamesAllErrors) {
   const Result<Book> book = answered(R"({"year":-1,"pages":3})")->as<Book>();
   ASSERT_FALSE(book.has_value());
   EXPECT_TRUE(book.error().is<ValidationError>(ValidationError::Reason::invalid_request));
