@@ -44,14 +44,14 @@ Status check_arguments(const ToolSet& tools, const Tool& tool, const ToolCall& c
   }
   const std::vector<SchemaError> errors = (*schema)->validate(arguments);
   if (errors.empty()) return {};
-  std::string problem;
+  std::string message;
   Json details = Json::array();
   for (const SchemaError& error : errors) {
-    if (!problem.empty()) problem += "; ";
-    problem += error.message;
+    if (!message.empty()) message += "; ";
+    message += error.message;
     details.push_back({{"path", to_string(error.instance_path)}, {"rule", error.keyword}, {"message", error.message}});
   }
-  return std::unexpected(invalid_arguments_error(call, problem, {{"errors", std::move(details)}}));
+  return std::unexpected(invalid_arguments_error(call, message, {{"errors", std::move(details)}}));
 }
 
 }  // namespace allm

@@ -15,19 +15,19 @@ namespace {
 Status check_schemas(const Run& run) {
   if (!EngineAccess::impl(run.engine).options.validate_arguments) return {};
   std::vector<FieldError> errors;
-  std::string problems;
+  std::string messages;
   const std::vector<Tool>& tools = run.tools->tools();
   for (std::size_t i = 0; i < tools.size(); ++i) {
     if (!tools[i].validate_arguments) continue;
     const Result<Schema>* schema = run.tools->schema(tools[i]);
     if (schema == nullptr || *schema) continue;
     errors.push_back({{std::string("tools"), static_cast<std::int64_t>(i), std::string("schema")}, "invalid_schema"});
-    problems += (problems.empty() ? "" : "; ") + ("tool '" + tools[i].name + "': ") + schema->error().message();
+    messages += (messages.empty() ? "" : "; ") + ("tool '" + tools[i].name + "': ") + schema->error().message();
   }
   if (errors.empty()) return {};
   return std::unexpected(
       Error(ValidationError{ValidationError::Reason::invalid_request, std::move(errors)},
-            "invalid request: " + problems + "; mend the schema, or set validate_arguments = false on the tool"));
+            "invalid request: " + messages + "; mend the schema, or set validate_arguments = false on the tool"));
 }
 
 Status check_lanes(const Run& run, const OutsideCalls& outside) {
