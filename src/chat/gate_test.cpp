@@ -99,7 +99,7 @@ TEST_P(GateInRuns, ADeniedCallIsAnsweredWithItsReason) {
   EXPECT_EQ(Json::parse(result.steps[0].tool_results[1].text()),
             Json({{"error", "the program did not allow this call"}, {"reason", "denied"}}));
   EXPECT_EQ(bench.runs(), 0U);
-  EXPECT_EQ(asked, 0) << "a denial is no failure of the tool";
+  EXPECT_EQ(asked, 0) << "a denial is not a failure of the tool";
 }
 
 TEST(GateEvents, OfADeniedCallAreTheSameAsOfOtherCalls) {

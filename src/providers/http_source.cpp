@@ -45,11 +45,12 @@ void HttpSource::begin(HttpResponseHead head) {
   head_ = std::move(head);
   if (head_.status >= 300 && head_.status < 400) {
     const std::string* location = find_header(head_.headers, "location");
-    return fail(Error(AdapterError{.reason = AdapterError::Reason::invalid_request,
-                                   .provider = std::string(codec_->provider()),
-                                   .status = head_.status},
-                      "the server redirects" + (location == nullptr ? "" : " to " + redact(*location)) +
-                          "; redirects are not followed, so that a key goes to nobody else: use the final URL"));
+    return fail(
+        Error(AdapterError{.reason = AdapterError::Reason::invalid_request,
+                           .provider = std::string(codec_->provider()),
+                           .status = head_.status},
+              "the server redirects" + (location == nullptr ? "" : " to " + redact(*location)) +
+                  "; redirects are not followed, so that the key is not sent to another server: use the final URL"));
   }
   if (head_.status >= 300) return;
   decoder_ = make_decoder_(head_);

@@ -55,7 +55,7 @@ void SseDecoder::take_event(const SseEvent& event, std::vector<Event>& events) {
   if (event.data.empty() || event.data == "[DONE]") return;
   if (!include_raw_chunks_ && take_common(event.data, events)) return;
   const std::optional<Json> chunk = parse_provider_json(event.data);
-  if (!chunk || !chunk->is_object()) return fail_malformed("an event is no JSON object", event.data, events);
+  if (!chunk || !chunk->is_object()) return fail_malformed("an event is not a JSON object", event.data, events);
   if (include_raw_chunks_) events.emplace_back(RawChunk{*chunk});
   take_chunk(event.event, *chunk, events);
 }

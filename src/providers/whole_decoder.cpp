@@ -29,7 +29,7 @@ void WholeDecoder::finish(std::vector<Event>& events) {
   std::string_view text = body_;
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   const std::optional<Json> document = parse_provider_json(text);
-  if (!document || !document->is_structured()) return fail("is no JSON object", body_, events);
+  if (!document || !document->is_structured()) return fail("is not a JSON object or array", body_, events);
   done_ = true;
   take_document(*document, events);
 }

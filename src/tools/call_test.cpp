@@ -161,7 +161,7 @@ TEST(ToolDeadline, CoversTheWaitForAThread) {
   const auto batch = bench.run({call("c1", "second")}, second, {.tool_timeout = milliseconds(5)});
   ASSERT_TRUE(batch.has_value());
   EXPECT_EQ(reason_of(batch->messages[0]), "timeout");
-  EXPECT_EQ(bench.runtime->stats().set_aside, 0U) << "what never ran overstays nothing";
+  EXPECT_EQ(bench.runtime->stats().set_aside, 0U) << "a call that never ran has no overdue handler";
   stubborn.may_end->open();
   while (blocking.next()) {
   }

@@ -185,7 +185,7 @@ TEST(ToolRunner, EventsOfACallComeInTheirOrder) {
                                       {handled_by("t", [](const Json&) { return ok(1); })})),
             (std::vector{EventTag::tool_execution_started, EventTag::tool_execution_completed,
                          EventTag::tool_result_encoded}))
-      << "a call that is answered without its handler tells the same story";
+      << "a call that is answered without its handler has the same events";
 }
 
 TEST(ToolRunner, StartedComesWhileTheHandlerRuns) {

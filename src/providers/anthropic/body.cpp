@@ -38,8 +38,9 @@ void take_anthropic_document(const Json& document, AnthropicAnswer& answer, cons
     return;
   }
   if (const std::string_view error = take_content(document, answer, events); !error.empty()) {
-    events.emplace_back(ErrorEvent{malformed_response(
-        kAnthropic, "anthropic's response is no message: " + std::string(error), write_json(document).value_or(""))});
+    events.emplace_back(
+        ErrorEvent{malformed_response(kAnthropic, "anthropic's response is not a message: " + std::string(error),
+                                      write_json(document).value_or(""))});
     return;
   }
   MessageCompleted message = answer.complete(events);

@@ -16,7 +16,7 @@ bool is_call(const Json& block, const ToolCall& call) {
 }
 
 // Whether the blocks have exactly the text and the calls of the message.
-bool tell_the_same(const Json& blocks, const Message& message) {
+bool have_same_content(const Json& blocks, const Message& message) {
   std::string text;
   std::size_t calls = 0;
   for (const Json& block : blocks) {
@@ -40,7 +40,7 @@ void keep_blocks(Message& message, Json blocks) {
 const Json* kept_blocks(const Message& message) {
   const Json* blocks = find_member(message.metadata, "anthropic");
   if (blocks == nullptr || !blocks->is_array() || blocks->empty()) return nullptr;
-  return tell_the_same(*blocks, message) ? blocks : nullptr;
+  return have_same_content(*blocks, message) ? blocks : nullptr;
 }
 
 Json plain_blocks(const Message& message) {

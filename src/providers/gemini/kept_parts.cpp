@@ -31,7 +31,7 @@ bool is_call(const Json& part, const ToolCall& call) {
 }
 
 // Whether the parts have exactly the text and the calls of the message.
-bool tell_the_same(const Json& parts, const Message& message) {
+bool have_same_content(const Json& parts, const Message& message) {
   std::string text;
   std::size_t calls = 0;
   for (const Json& part : parts) {
@@ -67,7 +67,7 @@ void keep_parts(Message& message, Json parts) {
 
 Json sendable_parts(const Message& message) {
   const Json* parts = kept(message);
-  return parts != nullptr && tell_the_same(*parts, message) ? *parts : plain_parts(message);
+  return parts != nullptr && have_same_content(*parts, message) ? *parts : plain_parts(message);
 }
 
 bool has_provider_id(const Message& message, std::string_view call_id) {

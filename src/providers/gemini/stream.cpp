@@ -41,7 +41,7 @@ void GeminiStream::end(std::string_view stray, std::vector<Event>& events) {
   if (answer_.is_blocked()) return complete(answer_.complete_blocked(false), events);
   if (!answer_.has_finish()) return fail(truncated_stream(kGemini), events);
   std::optional<MessageCompleted> message = answer_.complete();
-  if (!message) return fail_malformed("its usageMetadata is no JSON", {}, events);
+  if (!message) return fail_malformed("its usageMetadata is not valid JSON", {}, events);
   complete(*std::move(message), events);
 }
 

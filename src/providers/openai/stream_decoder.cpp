@@ -94,9 +94,10 @@ void StreamDecoder::end_stream(bool marked, std::vector<Event>& events) {
   if (!is_whole()) {
     if (std::optional<Error> error = stray_error()) return fail(*std::move(error), events);
     if (!has_events() && !stray().empty()) {
-      return fail(malformed_response(context_.provider,
-                                     context_.provider + " answered with something that is no event stream", stray()),
-                  events);
+      return fail(
+          malformed_response(context_.provider,
+                             context_.provider + " answered with something that is not an event stream", stray()),
+          events);
     }
     if (!started_) return fail(truncated_stream(context_.provider), events);
   }
@@ -120,7 +121,7 @@ void StreamDecoder::take_document(const Json& document, std::vector<Event>& even
     if (!report.empty()) return fail(inband_error(context_.provider, report), events);
   }
   if (!document.is_object()) {
-    return fail(malformed_response(context_.provider, context_.provider + "'s response is no JSON object",
+    return fail(malformed_response(context_.provider, context_.provider + "'s response is not a JSON object",
                                    write_json(document).value_or("")),
                 events);
   }
@@ -137,7 +138,7 @@ std::optional<Json> StreamDecoder::read_chunk(std::string_view data, std::vector
     }
   }
   if (!chunk || !chunk->is_object()) {
-    fail_malformed("an event of the stream is no JSON object", data, events);
+    fail_malformed("an event of the stream is not a JSON object", data, events);
     return std::nullopt;
   }
   return chunk;
