@@ -312,7 +312,7 @@ class Transfer : public HttpTransfer {
     ReceiveBuffer::Taken taken = handle_->received().take(waker, std::move(spare));
     if (std::holds_alternative<Pending>(taken.progress)) {
       await(waker);
-    } else if (std::holds_alternative<Ended>(taken.progress) || std::holds_alternative<HttpFailure>(taken.progress)) {
+    } else if (std::holds_alternative<Ended>(taken.progress) || std::holds_alternative<HttpError>(taken.progress)) {
       awaited_.reset();
     } else if (taken.resume) {
       multi_->post([multi = multi_, handle = handle_] { multi->resume(handle->easy()); });

@@ -216,7 +216,7 @@ steady_clock::time_point HttpHandle::next_check() const {
   return std::min(deadline(), after(steady_clock::now(), timeouts_.stream));
 }
 
-HttpFailure HttpHandle::timeout() const {
+HttpError HttpHandle::timeout() const {
   std::string message;
   if (after(started_, timeouts_.request) <= steady_clock::now()) {
     message = "the request took longer than " + seconds(timeouts_.request);
@@ -225,7 +225,7 @@ HttpFailure HttpHandle::timeout() const {
   } else {
     message = "the server did not answer within " + seconds(timeouts_.receive);
   }
-  return {HttpFailure::Kind::timeout, std::move(message)};
+  return {HttpError::Kind::timeout, std::move(message)};
 }
 
 std::string HttpHandle::network_error_text(CURLcode result) const {
@@ -241,14 +241,13 @@ void HttpHandle::finish(CURLcode result) {
   ended_well_ = result == CURLE_OK && head_given_;
   if (ended_well_) return received_.put_end(std::nullopt);
   if (!too_large_.empty()) {
-    return received_.put_end(
-        HttpFailure{HttpFailure::Kind::too_large, "the server's answer is too large: " + too_large_});
+    return received_.put_end(HttpError{HttpError::Kind::too_large, "the server's answer is too large: " + too_large_});
   }
   if (result == CURLE_OPERATION_TIMEDOUT) {
     return received_.put_end(
-        HttpFailure{HttpFailure::Kind::timeout, "no connection to the server within " + seconds(timeouts_.connect)});
+        HttpError{HttpError::Kind::timeout, "no connection to the server within " + seconds(timeouts_.connect)});
   }
-  received_.put_end(HttpFailure{HttpFailure::Kind::network, network_error_text(result)});
+  received_.put_end(HttpError{HttpError::Kind::network, network_error_text(result)});
 }
 
 }  // namespace allm

@@ -33,7 +33,7 @@ class HttpHandle {
   // When to look at the deadline again: it may become earlier once the response has begun.
   std::chrono::steady_clock::time_point next_check() const;
   // The error of an exchange that is past its deadline. It names the timeout.
-  HttpFailure timeout() const;
+  HttpError timeout() const;
   void start_clock();
   // The consumer has emptied its full buffer: silence counts from now.
   void touch();

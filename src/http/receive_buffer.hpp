@@ -44,7 +44,7 @@ class ReceiveBuffer {
     return true;
   }
 
-  void put_end(std::optional<HttpFailure> failure) {
+  void put_end(std::optional<HttpError> failure) {
     Waker woken;
     {
       const std::lock_guard lock(mutex_);
@@ -91,7 +91,7 @@ class ReceiveBuffer {
   mutable std::mutex mutex_;
   std::optional<HttpResponseHead> head_;
   std::string bytes_;
-  std::optional<HttpFailure> failure_;
+  std::optional<HttpError> failure_;
   bool ended_ = false;
   bool paused_ = false;
   Waker waker_;

@@ -45,7 +45,7 @@ struct HttpRoute {
 };
 
 // Why an exchange failed before it was complete.
-struct HttpFailure {
+struct HttpError {
   enum class Kind : std::uint8_t { timeout, network, too_large };
   Kind kind = Kind::network;
   std::string message = {};
@@ -55,8 +55,8 @@ class HttpTransfer {
  public:
   struct Pending {};
   struct Ended {};  // the body is complete
-  // The result of a poll: first the head, then pieces of the body, then Ended or HttpFailure at every poll.
-  using Progress = std::variant<Pending, HttpResponseHead, std::string, Ended, HttpFailure>;
+  // The result of a poll: first the head, then pieces of the body, then Ended or HttpError at every poll.
+  using Progress = std::variant<Pending, HttpResponseHead, std::string, Ended, HttpError>;
 
   virtual ~HttpTransfer() = default;  // cancels the exchange, unless it drains in the background; never waits
   // Never blocks. Only the waker of the latest poll is called. `spare` is a buffer that the transfer may use again.

@@ -33,8 +33,8 @@ Poll HttpSource::poll(const Waker& waker) {
       begin(std::move(*head));
     } else if (auto* bytes = std::get_if<std::string>(&progress)) {
       body(std::move(*bytes));
-    } else if (const auto* failure = std::get_if<HttpFailure>(&progress)) {
-      fail(*failure);
+    } else if (const auto* error = std::get_if<HttpError>(&progress)) {
+      fail(*error);
     } else {
       end();
     }
@@ -90,13 +90,13 @@ void HttpSource::end_with_error() {
   fail(codec_->error(head_, error_body_));
 }
 
-void HttpSource::fail(const HttpFailure& failure) {
+void HttpSource::fail(const HttpError& error) {
   if (head_.status >= 400) return fail(codec_->error(head_, error_body_));
   AdapterError detail{.reason = AdapterError::Reason::network_error, .provider = std::string(codec_->provider())};
-  if (failure.kind == HttpFailure::Kind::timeout) detail.reason = AdapterError::Reason::timeout;
-  if (failure.kind == HttpFailure::Kind::too_large) detail.reason = AdapterError::Reason::malformed_response;
+  if (error.kind == HttpError::Kind::timeout) detail.reason = AdapterError::Reason::timeout;
+  if (error.kind == HttpError::Kind::too_large) detail.reason = AdapterError::Reason::malformed_response;
   if (head_.status != 0) detail.status = head_.status;
-  fail(Error(std::move(detail), redact(failure.message)));
+  fail(Error(std::move(detail), redact(error.message)));
 }
 
 void HttpSource::fail(Error error) {

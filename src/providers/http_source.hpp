@@ -39,7 +39,7 @@ class HttpSource : public EventSource {
   void end();
   // Handles the end of an error response.
   void end_with_error();
-  void fail(const HttpFailure& failure);
+  void fail(const HttpError& error);
   void fail(Error error);
 
   std::shared_ptr<const Codec> codec_;
