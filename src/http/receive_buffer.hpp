@@ -44,13 +44,13 @@ class ReceiveBuffer {
     return true;
   }
 
-  void put_end(std::optional<HttpError> failure) {
+  void put_end(std::optional<HttpError> error) {
     Waker woken;
     {
       const std::lock_guard lock(mutex_);
       if (ended_) return;
       ended_ = true;
-      failure_ = std::move(failure);
+      error_ = std::move(error);
       woken = std::exchange(waker_, Waker());
     }
     woken.wake();
@@ -69,7 +69,7 @@ class ReceiveBuffer {
       return {std::move(spare), std::exchange(paused_, false)};
     }
     if (ended_) {
-      if (failure_) return {*failure_};
+      if (error_) return {*error_};
       return {HttpTransfer::Ended()};
     }
     waker_ = waker;
@@ -91,7 +91,7 @@ class ReceiveBuffer {
   mutable std::mutex mutex_;
   std::optional<HttpResponseHead> head_;
   std::string bytes_;
-  std::optional<HttpError> failure_;
+  std::optional<HttpError> error_;
   bool ended_ = false;
   bool paused_ = false;
   Waker waker_;
