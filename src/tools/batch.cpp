@@ -23,11 +23,11 @@
 namespace allm {
 namespace {
 
-// Handlers wait more than they compute: the calls of a usual turn run at once even on two cores.
+// Handlers wait more than they compute, so the calls of a usual step run concurrently even on two cores.
 constexpr std::size_t kUsualCalls = 8;
 
 std::size_t concurrency(const Run& run, std::size_t calls) {
-  // Asked once: it reads files of the system.
+  // Called once, because it reads files of the system.
   static const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   const std::size_t wanted = run.max_concurrency ? static_cast<std::size_t>(*run.max_concurrency)
                                                  : std::min(calls, std::max(kUsualCalls, 2 * cores));
@@ -42,7 +42,7 @@ std::string failure_content(const Run& run, const ToolFailure& failure) {
   try {
     return run.encoder->encode_failure(failure);
   } catch (...) {
-    // The model still has to be told.
+    // The model must get the failure in any case.
     return built_in.encode_failure(failure);
   }
 }
@@ -72,7 +72,7 @@ Poll ToolBatchSource::poll(const Waker& waker) {
     if (ready_at_ < ready_.size()) return std::move(ready_[ready_at_++]);
     ready_.clear();
     ready_at_ = 0;
-    if (run_->cancel) heed_cancellation();
+    if (run_->cancel) stop_if_cancelled();
     while (next_ < calls_.size() && running_ < limit_) start(next_++);
     if (!ready_.empty()) continue;
     if (running_ == 0) return Poll::end();
@@ -116,18 +116,18 @@ void ToolBatchSource::await(const Waker& waker) {
     if (!slot.pending) continue;
     const std::shared_ptr<Loop>* loop = slot.pending->awaited_loop();
     if (loop == nullptr) continue;
-    // The answer of the only call need not pass through another thread.
+    // With a single running call, the waiting thread can drive the loop and gets the answer directly.
     Parker* const waiter = running_ == 1 ? WakerAccess::waiting_parker(waker) : nullptr;
     if (waiter != nullptr) waiter->drive_in_next_wait(*loop);
     slot.pending->await(waiter != nullptr);
   }
 }
 
-void ToolBatchSource::heed_cancellation() {
+void ToolBatchSource::stop_if_cancelled() {
   if (abandoned_ || run_->cancel->level() != CancelSignal::Level::now) return;
   abandoned_ = true;
   for (std::size_t i = 0; i < next_; ++i) {
-    // One that has its answer already keeps it: the inbox will tell.
+    // A call that is already settled keeps its answer; the inbox reports it.
     if (!slots_[i].pending || !slots_[i].pending->abandon()) continue;
     slots_[i].pending.reset();
     slots_[i].polled.reset();
@@ -327,17 +327,17 @@ void ToolBatchSource::note_halt(std::size_t index, StepEnd end) {
 }
 
 Result<std::string> ToolBatchSource::encode(std::size_t index, const Json& value) const {
-  std::string problem;
+  std::string message;
   try {
     Result<std::string> content = run_->encoder ? run_->encoder->encode(value) : JsonToolResultEncoder().encode(value);
     if (content) return content;
-    problem = content.error().message();
+    message = content.error().message();
   } catch (const std::exception& exception) {
-    problem = exception.what();
+    message = exception.what();
   } catch (...) {
-    problem = "the encoder threw something that is no std::exception";
+    message = "the encoder threw something that is no std::exception";
   }
-  return std::unexpected(unwritable_result_error(calls_[index], problem));
+  return std::unexpected(unwritable_result_error(calls_[index], message));
 }
 
 Result<Content> ToolBatchSource::encode(std::size_t index, const ToolOk& outcome) const {

@@ -1,4 +1,4 @@
-// A batch of tool calls: dispatched in order, a few at a time, and told of as they finish.
+// A batch of tool calls: starts them in order, several at a time, and reports them as they finish.
 #pragma once
 
 #include <cstddef>
@@ -15,51 +15,51 @@
 
 namespace allm {
 
-// What the model is told of a failure, whatever the run's encoder does.
+// The content of a failed call's tool message, even if the run's encoder fails.
 std::string failure_content(const Run& run, const ToolFailure& failure);
 
-// Gives the events of the calls. Dropping it asks running handlers to stop and waits for none.
-// One thread at a time.
+// Produces the events of the calls. The destructor asks running handlers to stop and waits for none. One thread at a
+// time.
 class ToolBatchSource : public EventSource {
  public:
-  // `decisions` are one for each call, or none, which allows all; suspended calls are not run.
+  // `decisions` has one element for each call, or is empty, which allows all; suspended calls are not run.
   // `outside` makes the calls that run in other processes; it must outlive the source.
-  // `span`: what the calls are a part of, if it is not the run's own parent.
+  // `span`: the parent of the calls' spans, if that is not the run's own parent.
   ToolBatchSource(std::shared_ptr<const Run> run, std::vector<ToolCall> calls, const OutsideCalls& outside,
                   std::vector<Approval> decisions, SpanId span = {});
   ~ToolBatchSource() override;
 
   Poll poll(const Waker& waker) override;
 
-  // After the end: one tool message per call, in the order of the calls.
+  // One tool message per call, in the order of the calls. Only after the end.
   std::vector<Message> take_messages();
-  // The end that the call of the lowest index asked for, if one did.
+  // The end that a call asked for, if one did; of several calls, the one with the lowest index.
   const std::optional<StepEnd>& halt() const { return halt_; }
 
  private:
   struct Slot {
-    std::shared_ptr<PendingCall> pending;  // while it is with the pool
-    std::unique_ptr<PolledCall> polled;    // if it is polled here instead
+    std::shared_ptr<PendingCall> pending;  // while the call is running
+    std::unique_ptr<PolledCall> polled;    // for a call that the batch polls
     Waker waker;                           // of `polled`
     Message message;
   };
   bool is_rewritten(std::size_t index) const { return !decisions_.empty() && decisions_[index].arguments(); }
   void start(std::size_t index);
-  // Polls the calls that are polled here and have something to do.
+  // Polls the calls that asked for it.
   void poll_driven();
-  // Before `waker`'s consumer waits.
+  // Called before the consumer waits.
   void await(const Waker& waker);
-  // Why the call is answered without being looked at: the decision on it, or the end of the run.
+  // The answer of a call that must not run: the decision on it, or the end of the run.
   std::optional<ToolFailure> refused(std::size_t index) const;
-  // Has calls that run stopped, if the run is cancelled and none of their results are wanted.
-  void heed_cancellation();
-  // What can be said without running the handler; nothing if it has to run with `arguments`.
+  // Stops the running calls if the run is cancelled so that their results are not needed.
+  void stop_if_cancelled();
+  // The outcome that is known without running the handler; nullopt if it must run with `arguments`.
   std::optional<ToolOutcome> answer_at_once(const ToolCall& call, const Tool*& tool, Json& arguments) const;
   void finish(std::size_t index, ToolOutcome outcome);
   void finish_failure(std::size_t index, const ToolFailure& failure);
   void succeed(std::size_t index, ToolOutcome outcome, Content content);
   void fail(std::size_t index, const ToolFailure& failure, bool halts, std::optional<Error> policy_error = {});
-  // Answers a call that the run did not want, or not any more; no failure that a policy decides on.
+  // Answers a call that was denied or came after the end of the run; on_tool_error is not asked.
   void refuse(std::size_t index, const ToolFailure& failure);
   void answer(std::size_t index, Content content);
   void note_halt(std::size_t index, StepEnd end);
@@ -71,10 +71,10 @@ class ToolBatchSource : public EventSource {
   std::vector<ToolCall> calls_;  // with the arguments of the decisions, where they give some
   std::vector<Approval> decisions_;
   SpanId span_;
-  bool abandoned_ = false;  // what ran when the run was cancelled
+  bool abandoned_ = false;  // running calls were stopped by a cancellation
   std::vector<Slot> slots_;
   std::shared_ptr<BatchInbox> inbox_;
-  std::vector<Event> ready_;  // from ready_at_ on: to be given out
+  std::vector<Event> ready_;  // from ready_at_ on: to be delivered
   std::size_t ready_at_ = 0;
   std::vector<std::size_t> settled_;
   std::vector<BatchInbox::Progress> progress_;

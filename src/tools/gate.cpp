@@ -18,7 +18,7 @@ std::vector<Approval> deny_all(std::size_t count, const std::string& problem) {
 
 Approval checked(Approval decision) {
   if (decision.kind() == Approval::Kind::none) return Approval::deny(std::string(kFailed) + "it made no decision");
-  if (const auto problem = arguments_problem(decision)) return Approval::deny(std::string(kFailed) + *problem);
+  if (const auto message = arguments_error(decision)) return Approval::deny(std::string(kFailed) + *message);
   return decision;
 }
 
@@ -34,7 +34,7 @@ std::vector<Approval> answer_of_gate(const Run& run, std::span<const ToolCall> c
 
 }  // namespace
 
-std::optional<std::string> arguments_problem(const Approval& decision) {
+std::optional<std::string> arguments_error(const Approval& decision) {
   if (decision.kind() != Approval::Kind::allow || !decision.arguments()) return std::nullopt;
   if (!decision.arguments()->is_object()) return "the arguments that it gave are not a JSON object";
   if (!write_json(*decision.arguments())) return "JSON cannot carry the arguments that it gave";
