@@ -20,7 +20,7 @@ Error invalid_decision(std::size_t index, std::string reason, std::string messag
                           std::move(message));
 }
 
-// Whether the call belongs to the last turn of the thread and has no answer there.
+// Whether the call belongs to the last turn of the thread and is not answered.
 bool is_unanswered(const MessageList& messages, const std::string& id) {
   for (std::size_t i = messages.size(); i > 0; --i) {
     const Message& message = messages[i - 1];
@@ -87,9 +87,9 @@ Status ApproveSource::check_decision(std::size_t index) const {
                                                 "' is manual and cannot be run: submit its result with "
                                                 "submit_tool_result"));
   }
-  if (const auto problem = arguments_problem(decision.approval)) {
+  if (const auto message = arguments_error(decision.approval)) {
     return std::unexpected(
-        invalid_decision(index, "invalid_arguments", "the decision on call '" + id + "' is wrong: " + *problem));
+        invalid_decision(index, "invalid_arguments", "the decision on call '" + id + "' is wrong: " + *message));
   }
   return {};
 }
@@ -114,7 +114,7 @@ Status ApproveSource::begin() {
   if (run_->on_unknown_tool == OnUnknownTool::error) {
     if (auto unknown = find_unknown_tool(sorted.runnable, *run_->tools)) return std::unexpected(*std::move(unknown));
   }
-  // A manual call without a decision is still manual.
+  // A manual call without a decision stays manual.
   for (PendingToolCall& call : sorted.pending) {
     if (find_pending(call.id)->kind == PendingKind::manual) call.kind = PendingKind::manual;
   }

@@ -13,18 +13,18 @@
 
 namespace allm {
 
-// Gives the events of the calls, or an ErrorEvent if a decision is wrong; then nothing has run. One thread at a time.
+// Produces the events of the calls, or an ErrorEvent if a decision is invalid; no call runs then. One thread at a time.
 class ApproveSource : public EventSource {
  public:
   ApproveSource(std::shared_ptr<const Run> run, Thread thread, std::vector<PendingToolCall> pending,
                 std::vector<CallDecision> decisions);
   Poll poll(const Waker& waker) override;
 
-  // After the end: why nothing was run, if so.
+  // The error, if no call was run. Only after the end.
   const std::optional<Error>& failure() const { return failure_; }
   // The thread with the answers.
   const Thread& thread() const { return thread_; }
-  // Why no model call follows, if none does.
+  // Why no model call follows; nullopt if one does.
   const std::optional<RunEnd>& end() const { return end_; }
 
  private:
@@ -32,7 +32,7 @@ class ApproveSource : public EventSource {
 
   Status check() const;
   Status check_decision(std::size_t index) const;
-  // Checks everything that can be wrong and starts the calls.
+  // Checks the decisions and starts the calls.
   Status begin();
   void finish();
   const PendingToolCall* find_pending(const std::string& id) const;

@@ -21,11 +21,10 @@
 namespace allm {
 namespace {
 
-// Who reads a stream: a consumer that may look at every event, or a function that wants the result.
+// The reader of a stream: a consumer that may look at every event, or a function that needs only the result.
 enum class Reader : std::uint8_t { of_events, of_the_result };
 
-// Makes the stream of a run whose options are in order, with `make_source` called on them. The request's settings are
-// resolved; the rest of it is the run's.
+// Resolves the options and the request's settings, and makes the stream of the run with `make_source`.
 template <class MakeSource>
 EventStream open_run(const Engine& engine, Request request, CallOptions options, MakeSource make_source,
                      Reader reader = Reader::of_events, std::shared_ptr<const ToolSet> tools = nullptr) {
@@ -38,7 +37,7 @@ EventStream open_run(const Engine& engine, Request request, CallOptions options,
   return observed_stream(make_source(*std::move(run)), settings->options);
 }
 
-// Messages are the thread's, so that the run has them once.
+// The messages are in `thread` only, not in `request`.
 EventStream open_step(const Engine& engine, Thread thread, Request request, const CallOptions& options, Reader reader) {
   const auto make = [&](std::shared_ptr<const Run> run) {
     return std::make_unique<LoneStepSource>(std::move(run), std::move(thread));
@@ -67,7 +66,7 @@ Thread take_thread(Request& request) { return Thread(std::exchange(request.messa
 std::unique_ptr<EventSource> chat_source(std::shared_ptr<Run> run, Thread thread,
                                          std::unique_ptr<ApproveSource> approval) {
   const SpanIds span = new_span(*run);
-  if (run->telemetry != nullptr) run->trace.span_id = span.id;  // everything below is its child
+  if (run->telemetry != nullptr) run->trace.span_id = span.id;  // parent of all other spans of the run
   std::unique_ptr<EventSource> source;
   const bool finalize = run->structured_finalize && run->options.response_format;
   if (finalize) {
@@ -80,7 +79,7 @@ std::unique_ptr<EventSource> chat_source(std::shared_ptr<Run> run, Thread thread
 }
 
 ResponseStream stream_generate(const Engine& engine, Request request, const CallOptions& options) {
-  // One model call sends the tools of its request, if it has any, and else the engine's.
+  // A single model call sends the tools of its request, or the engine's if the request has none.
   std::shared_ptr<const ToolSet> tools;
   if (!request.tools.empty()) tools = std::make_shared<const ToolSet>(std::exchange(request.tools, {}));
   std::string request_id;

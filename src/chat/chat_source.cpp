@@ -15,7 +15,7 @@ bool runs_more(const StepResult& step) {
   return step.response.finish_reason == FinishReason::tool_calls && !step.response.tool_calls.empty();
 }
 
-// What the step's own end makes of a run; nothing if the run may go on.
+// The end of the run that follows from the step's end; nullopt if the run may continue.
 std::optional<RunEnd> own_end(const StepResult& step, std::int64_t index) {
   return std::visit(Overloaded{[&](const ended::Completed& end) -> std::optional<RunEnd> {
                                  if (runs_more(step)) return std::nullopt;
@@ -29,7 +29,7 @@ std::optional<RunEnd> own_end(const StepResult& step, std::int64_t index) {
                     step.end);
 }
 
-// Calls of a message that did not end with `tool_calls` are neither run nor in the thread.
+// Lists calls of a message that did not end with `tool_calls`: they are neither run nor in the thread.
 void note_dropped_calls(const Response& response, Json& metadata) {
   if (response.tool_calls.empty()) return;
   Json& dropped = metadata["dropped_tool_calls"] = Json::array();

@@ -15,41 +15,41 @@
 
 namespace allm {
 
-// Gives the events of every step and, unless the first step fails and nothing was done before it, ChatCompleted. A run
-// that reaches a limit or is cancelled has not failed, also in its first step.
+// Produces the events of every step and, unless the first step fails and no approved call ran before it, ChatCompleted.
+// A run that reaches a limit or is cancelled has not failed, even in its first step. One thread at a time.
 class ChatSource : public EventSource {
  public:
-  // `approval`, if given, is polled before the first step, which goes on from its thread instead of `thread`.
+  // `approval`, if given, is polled before the first step, which then continues its thread instead of `thread`.
   ChatSource(std::shared_ptr<const Run> run, Thread thread, std::unique_ptr<ApproveSource> approval = nullptr);
   Poll poll(const Waker& waker) override;
 
-  // After the end: why there is no result, if there is none.
+  // The error, if there is no result. Only after the end.
   const std::optional<Error>& failure() const { return failure_; }
 
  private:
   Poll poll_approval(const Waker& waker);
-  // Whether a step follows.
+  // Handles the end of the approval; returns whether a step follows.
   bool approval_done();
   Poll poll_step(const Waker& waker);
   Poll finish_run();
   void begin_step(Thread thread, std::size_t checked_messages);
-  // Whether the run goes on after the step.
+  // Handles the end of a step; returns whether the run continues.
   bool step_done();
-  // Why the run ends after the step, if it does; reasons in their order of precedence.
+  // Why the run ends after the step: the reason of highest precedence, or nullopt if the run continues.
   std::optional<RunEnd> end_after(const StepResult& step) const;
   void finish(RunEnd end);
 
   std::shared_ptr<const Run> run_;
   PreparedCall call_;
   std::unique_ptr<ApproveSource> approval_;  // until its end
-  bool has_run_calls_ = false;               // whether the run did something before its first step
+  bool has_run_calls_ = false;               // whether approved calls ran before the first step
   std::optional<StepSource> step_;
-  std::shared_ptr<ChatResult> result_;  // null once it was handed out
+  std::shared_ptr<ChatResult> result_;  // null after ChatCompleted
   std::optional<Error> failure_;
 };
 
-// The events of a whole run, as its settings want it: with a second pass for a structured answer, with telemetry.
-// `run` is not changed any more once the events are polled.
+// The source of a whole run, with a second pass for a structured answer and with telemetry if its settings say so.
+// `run` does not change after the first poll.
 std::unique_ptr<EventSource> chat_source(std::shared_ptr<Run> run, Thread thread,
                                          std::unique_ptr<ApproveSource> approval = nullptr);
 

@@ -39,7 +39,7 @@ struct StreamCollector::State {
   bool message_started = false;
   std::string text = {};
   std::string reasoning = {};
-  std::size_t reasoning_begin = 0;  // of what the next ReasoningCompleted is about
+  std::size_t reasoning_begin = 0;  // where the text of the next ReasoningCompleted begins
   std::vector<ToolCall> calls = {};
   std::unordered_map<std::string, std::size_t> call_index = {};
   std::optional<MessageCompleted> completed = std::nullopt;
@@ -88,7 +88,7 @@ StreamCollector::State::ToolOrder* StreamCollector::State::unanswered(const std:
   for (ToolOrder& tool : tools) {
     if (tool.id == id && !tool.message) return &tool;
   }
-  // Answered without having been started: a call that was not run.
+  // An answer without a start: the call was not run.
   tools.push_back({.id = id});
   return &tools.back();
 }

@@ -18,7 +18,7 @@ ChatResult merge(const ChatResult& first, ChatResult second) {
   return second;
 }
 
-// Whether the first pass left a conversation to which an answer can be added.
+// Whether an answer can be added to the conversation of the first pass.
 bool may_finalize(const RunEnd& end) {
   return std::holds_alternative<ended::Completed>(end) || std::holds_alternative<ended::MaxTurns>(end) ||
          std::holds_alternative<ended::HaltWhen>(end);
@@ -52,7 +52,7 @@ Poll FinalizeSource::poll(const Waker& waker) {
 
 std::optional<Poll> FinalizeSource::first_pass_done(const std::shared_ptr<const ChatResult>& result) {
   if (!may_finalize(result->end)) return complete(*result, {{"pass_1_halted", result->halted_reason()}});
-  // The second pass is one more step, so limits are looked at again.
+  // The second pass is one more step, so the limits are checked again.
   if (std::optional<RunEnd> end = run_->ended()) {
     ChatResult ended = *result;
     ended.end = *std::move(end);
@@ -68,7 +68,7 @@ std::optional<Poll> FinalizeSource::first_pass_done(const std::shared_ptr<const 
 Poll FinalizeSource::second_pass_done(const ChatResult& result) {
   const Json note = {{"pass_1_halted", first_->halted_reason()}};
   if (!result.steps.empty()) return complete(merge(*first_, result), note);
-  // It was ended before it had an answer, and leaves what the first pass left.
+  // The second pass ended without an answer: the result is that of the first pass.
   ChatResult ended = *first_;
   ended.end = result.end;
   return complete(std::move(ended), note);

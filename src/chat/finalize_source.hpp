@@ -1,4 +1,4 @@
-// A run in two passes: the loop without a format, then one more call for the answer in it.
+// A run in two passes: the loop without a response format, then one model call for the answer in that format.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace allm {
 
-// Gives the events of both passes and one ChatCompleted. If the second pass cannot be had, the result
-// is that of the first, and says why. Both share the run's limits.
+// Produces the events of both passes and one ChatCompleted. If the second pass fails, the result is that of the first
+// pass, and its metadata say why. Both passes share the run's limits. One thread at a time.
 class FinalizeSource : public EventSource {
  public:
   // `approval`: see ChatSource.

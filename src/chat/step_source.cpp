@@ -47,7 +47,7 @@ Poll StepSource::advance(const Waker& waker) {
 
 Poll StepSource::fail(Error error) {
   state_ = State::done;
-  model_.reset();  // its spans end before the step's
+  model_.reset();  // so that its spans end before the step's
   span_.fail(error);
   failure_ = error;
   return ErrorEvent{std::move(error)};
@@ -70,7 +70,7 @@ Poll StepSource::begin() {
 }
 
 Status StepSource::check_call() const {
-  // What a run's later turns add to the request was checked as part of the thread; the rest does not change.
+  // In later steps only the messages are new, and they were checked as part of the thread.
   return checked_messages_ == 0 ? call_->check(call_->messages().size()) : Status();
 }
 
@@ -152,7 +152,7 @@ Poll StepSource::model_failed(Poll polled) {
     span_.fail(error);
     return Poll::end();
   }
-  // The call itself failed, or nobody wants the step any more: the error is the step's.
+  // The call failed, or the run was cancelled: the step fails with the error.
   const bool is_cancelled = ended && std::holds_alternative<ended::Cancelled>(*ended);
   if (!collector_.in_message() || is_cancelled) return fail(error);
   return polled;
@@ -229,7 +229,7 @@ Poll StepSource::complete() {
 }
 
 StepResult StepSource::take_result() {
-  // The count cannot rise again from one: this is the only holder.
+  // This is the only owner, and no other thread can copy the pointer.
   if (step_.use_count() == 1) return std::move(*step_);
   return *step_;
 }

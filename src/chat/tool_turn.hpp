@@ -16,18 +16,18 @@
 
 namespace allm {
 
-// Gives the events of the calls that run and, if one of them or a cancellation ends the turn, the answers of the
-// pending ones, so that the thread stays valid. One thread at a time.
+// Produces the events of the calls that run. If one of them or a cancellation ends the turn, the pending calls are
+// answered, too, so that the thread stays valid. One thread at a time.
 class ToolTurn : public EventSource {
  public:
-  // `calls` must outlive this; `sorted` is made from them. `span`: what the calls are a part of, if it is not the run's
-  // own parent.
+  // `calls` must outlive this; `sorted` is made from them. `span`: the parent of the calls' spans, if that is not the
+  // run's own parent.
   ToolTurn(std::shared_ptr<const Run> run, std::span<const ToolCall> calls, SortedCalls sorted, SpanId span = {});
   Poll poll(const Waker& waker) override;
 
   // After the end: the tool messages in the order of the calls, without those of calls that are still pending.
   std::vector<Message> take_messages() { return std::move(messages_); }
-  // Why the turn ended, if not as usual: a call ended it, the run was cancelled, or calls are pending (Manual).
+  // Why the turn ended early: a call ended it, the run was cancelled, or calls are pending (Manual); nullopt otherwise.
   const std::optional<StepEnd>& end() const { return end_; }
   // Whether the turn ended with every call answered and no model call may follow.
   bool is_over() const { return is_over_; }
@@ -42,7 +42,7 @@ class ToolTurn : public EventSource {
   std::vector<PendingToolCall> pending_;
   std::optional<ToolBatchSource> batch_;  // until its end
   std::vector<Message> messages_;
-  std::vector<Event> not_run_;  // answers of the pending calls, from next_ on to be given out
+  std::vector<Event> not_run_;  // answers of the pending calls; from next_ on: to be delivered
   std::size_t next_ = 0;
   std::optional<StepEnd> end_;
   bool is_over_ = false;

@@ -1,4 +1,4 @@
-// Approving suspended calls: they run, and the session goes on.
+// Approving suspended calls: they run, and the session continues.
 #include "allm/approve.hpp"
 
 #include <chrono>
@@ -27,7 +27,7 @@ using testing::reason_of;
 using Calls = std::span<const ToolCall>;
 using Strings = std::vector<std::string>;
 
-// Tools that write down their calls, and a gate that suspends all of them and counts how often it is asked.
+// Tools that record their calls, and a gate that suspends all calls and counts how often it is called.
 class Bench {
  public:
   Engine engine(FakeScript script, EngineOptions options = {}) const {
@@ -136,7 +136,7 @@ TEST_P(SessionApprove, RunsTheCallInAnotherProcessAndGoesOn) {
   EXPECT_TRUE(validate(turn->session).has_value());
 }
 
-TEST(SuspendedCalls, AreToldFromManualOnes) {
+TEST(SuspendedCalls, AreDistinguishedFromManualCalls) {
   const Bench bench;
   CallOptions options;
   options.approve = [](Calls) { return std::vector{Approval::suspend(), Approval::allow(), Approval::allow()}; };
@@ -147,7 +147,7 @@ TEST(SuspendedCalls, AreToldFromManualOnes) {
   EXPECT_EQ(answers_of(turn->session.thread), Strings{R"(c none)"});
 }
 
-TEST_P(SessionApprove, TellsTheModelOfDeniedCalls) {
+TEST_P(SessionApprove, AnswersDeniedCallsToTheModel) {
   const Bench bench;
   const Session session = bench.suspended({send("a", 1), send("b", 2), send("c", 3)});
   const auto turn =
@@ -259,7 +259,7 @@ TEST_P(SessionApprove, RunsNothingOfAToolThatTheEngineLacks) {
   EXPECT_EQ(turn.error().reason(), "unknown_tool");
 }
 
-TEST_P(SessionApprove, FitsOnlyWhileCallsArePending) {
+TEST_P(SessionApprove, IsAllowedOnlyWhileCallsArePending) {
   const Bench bench;
   for (const SessionStatus status : {SessionStatus::idle, SessionStatus::completed, SessionStatus::awaiting_user}) {
     const auto turn = decide(bench.engine({kAnswer}), {.thread = {user("hi")}, .status = status}, {});
@@ -271,7 +271,7 @@ TEST_P(SessionApprove, FitsOnlyWhileCallsArePending) {
   EXPECT_EQ(broken.error().reason(), "session_in_error_state");
 }
 
-TEST_P(SessionApprove, ChecksRewrittenArgumentsAsTheGateDoes) {
+TEST_P(SessionApprove, ChecksRewrittenArgumentsLikeThoseOfTheGate) {
   const Bench bench;
   const Session session = bench.suspended({send("a", 900), send("b", 900)});
   const auto turn = decide(bench.engine({kAnswer}), session,
@@ -335,7 +335,7 @@ TEST_P(SessionApprove, KeepsTheResultsIfTheModelFailsAfterwards) {
   EXPECT_EQ(bench.ran().size(), 1U);
 }
 
-TEST_P(SessionApprove, CancelledAnswersWhatHasNotRun) {
+TEST_P(SessionApprove, CancelledAnswersTheCallsThatDidNotRun) {
   const Bench bench;
   std::stop_source stop;
   CallOptions options{.max_concurrency = 1};
@@ -454,7 +454,7 @@ TEST(ApproveOfThreads, RunsTheCallsAndGoesOn) {
   EXPECT_EQ(again.error().reason(), "unknown_tool_call_id");
 }
 
-TEST(ApproveOfThreads, EndsWhenTheTimeOfTheRunIsOver) {
+TEST(ApproveOfThreads, EndsAtTheDeadlineOfTheRun) {
   const testing::Stubborn stubborn;
   const Engine engine({.adapter = fake({{fake_tool_call("a", "stubborn"), kRunTools}, kAnswer}),
                        .tools = {stubborn.tool()},

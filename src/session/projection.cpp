@@ -34,7 +34,7 @@ void await_tools(Session& session, const ended::Manual& manual, const std::vecto
 }
 
 // Stores the error, or the metadata if there is none.
-void break_off(Session& session, const std::optional<Error>& error, const Json& metadata) {
+void set_error(Session& session, const std::optional<Error>& error, const Json& metadata) {
   session.status = SessionStatus::error;
   session.metadata["error"] = error ? to_json_value(*error) : metadata;
 }
@@ -47,8 +47,8 @@ class Projection {
 
   void operator()(const ended::AskUser& end) const { await_user(session_, end); }
   void operator()(const ended::Manual& end) const { await_tools(session_, end, calls_); }
-  void operator()(const ended::ToolError& end) const { break_off(session_, end.policy_error, metadata_); }
-  void operator()(const ended::Failed& end) const { break_off(session_, end.error, metadata_); }
+  void operator()(const ended::ToolError& end) const { set_error(session_, end.policy_error, metadata_); }
+  void operator()(const ended::Failed& end) const { set_error(session_, end.error, metadata_); }
   void operator()(const ended::Cancelled&) const { session_.status = SessionStatus::idle; }
 
  private:

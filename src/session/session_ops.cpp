@@ -81,7 +81,7 @@ Request request_of(Message message) {
   return request;
 }
 
-// The session with the new messages, and the options with what the session adds to them.
+// Adds the new messages to the session, and the session's settings to the options.
 Result<Prepared> prepare(const Session& session, Operation operation, const MessageList& messages,
                          CallOptions options) {
   if (!allowed(session, operation, messages.empty() ? nullptr : &messages.front())) {
@@ -99,7 +99,7 @@ Result<Prepared> prepare(const Session& session, Operation operation, const Mess
   return prepared;
 }
 
-// The messages of `request` are added to the session's.
+// The messages of `request` are appended to the session's thread.
 SessionStream open_stream(const Engine& engine, Session session, Operation operation, Request request,
                           const CallOptions& options) {
   const auto kind = operation == Operation::step ? SessionReducer::Kind::step : SessionReducer::Kind::chat;
@@ -187,7 +187,7 @@ Result<Session> session_recover(Session session) {
               "cannot recover a session that is " + std::string(to_string(session.status)) + ": only one in error",
               {{"status", to_string(session.status)}}));
   }
-  // The message of a turn that broke says so; the turns before it are whole.
+  // The last message of an interrupted turn is marked as such; the turns before it are complete.
   std::size_t kept = session.thread.messages.size();
   const auto is_broken = [](const Message& message) {
     const auto finish = message.metadata.find("finish_reason");

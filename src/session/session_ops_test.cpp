@@ -60,7 +60,7 @@ std::string ended(SessionStream stream, const Session& before) {
   return reason;
 }
 
-TEST(SessionStatusTable, SaysWhichOperationsFit) {
+TEST(SessionStatusTable, DefinesTheAllowedOperations) {
   struct Row {
     SessionStatus status;
     const char* start;
@@ -182,7 +182,7 @@ TEST(SessionOps, AnswersAQuestionAndGoesOn) {
   EXPECT_EQ(texts, (std::vector<std::string>{"hi", "", "<awaiting user response>", "who?", "me", "answer"}));
 }
 
-TEST(SessionOps, AnErrorOfTheRunLeavesTheCallersValue) {
+TEST(SessionOps, AnErrorOfTheRunKeepsTheCallersSession) {
   const Session before = in(SessionStatus::idle);
   const Session copy = before;
   for (const FakeCallScript& script :
@@ -217,7 +217,7 @@ TEST(Submit, AnswersOneCallAfterTheOther) {
   EXPECT_EQ(second->thread.messages.back().text(), "text as it is");
 }
 
-TEST(Submit, TakesAllOfABatchOrNothing) {
+TEST(Submit, SubmitsAllResultsOrNone) {
   const Session before = waiting_for({"a", "b"});
   const std::vector<SubmittedResult> both = {{"a", 1}, {"b", nullptr}};
   EXPECT_EQ(submit_tool_results(before, both)->status, SessionStatus::idle);
@@ -230,13 +230,13 @@ TEST(Submit, TakesAllOfABatchOrNothing) {
   }
 }
 
-TEST(Submit, RefusesWhatCannotBeWritten) {
+TEST(Submit, RefusesResultsThatCannotBeWritten) {
   const auto result = submit_tool_result(waiting_for({"a"}), "a", std::numeric_limits<double>::infinity());
   ASSERT_FALSE(result.has_value());
   EXPECT_TRUE(result.error().is<ToolError>(ToolError::Reason::encoding_failed));
 }
 
-TEST(Submit, WritesWithTheEncoderThatItIsGiven) {
+TEST(Submit, UsesTheGivenEncoder) {
   class Loud : public ToolResultEncoder {
     Result<std::string> encode(const Json& value) override { return value.dump() + "!"; }
     std::string encode_failure(const ToolFailure&) override { return ""; }
@@ -245,7 +245,7 @@ TEST(Submit, WritesWithTheEncoderThatItIsGiven) {
   EXPECT_EQ(submit_tool_result(waiting_for({"a"}), "a", 1, &loud)->thread.messages.back().text(), "1!");
 }
 
-TEST(Submit, ThenTheRunGoesOn) {
+TEST(Submit, IsFollowedByTheRestOfTheRun) {
   const Engine engine = engine_of({{call_of("a", "manual"), kRunTools}, kAnswer});
   const auto waiting = session_reply(engine, {}, "hi");
   ASSERT_TRUE(waiting.has_value());
@@ -259,7 +259,7 @@ TEST(Submit, ThenTheRunGoesOn) {
 
 // --- Recovery
 
-TEST(Recover, TakesABrokenTurnBack) {
+TEST(Recover, RemovesAnInterruptedTurn) {
   const Engine engine =
       engine_of({{call_of("a", "good"), kRunTools}, {fake_text("so f"), fake_error(Reason::timeout)}, kAnswer});
   const auto broken = session_reply(engine, {}, "hi");
@@ -347,7 +347,7 @@ TEST(SessionStream, DroppedAnywhereKeepsTheMessageAndTheFinishedSteps) {
   }
 }
 
-TEST(SessionStream, OfAFirstMessageThatBreaksKeepsTheUsersMessageWhenDroppedThere) {
+TEST(SessionStream, DroppedAtAnInterruptedFirstMessageKeepsTheUsersMessage) {
   SessionStream events =
       session_stream_reply(engine_of({{fake_text("x"), fake_error(Reason::timeout)}}), Session{}, "hi");
   while (events.next()->tag() != EventTag::error) {
@@ -357,7 +357,7 @@ TEST(SessionStream, OfAFirstMessageThatBreaksKeepsTheUsersMessageWhenDroppedTher
   EXPECT_EQ(events.session().status, SessionStatus::idle);
 }
 
-TEST(SessionStream, OfAnAnswerDropsTheQuestionThatWasAnswered) {
+TEST(SessionStream, OfAnAnswerRemovesTheAnsweredQuestion) {
   Session asking = in(SessionStatus::awaiting_user);
   SessionStream events = session_stream_reply(engine_of({kAnswer}), asking, "me");
   (void)events.next();
@@ -389,7 +389,7 @@ TEST(SessionStream, OfAStepIsFinishedAsAStep) {
   EXPECT_EQ(step->session.status, SessionStatus::completed);
 }
 
-TEST(SessionRequests, AddTheirMessagesAndHoldForOneOperation) {
+TEST(SessionRequests, AddTheirMessagesAndApplyToOneOperation) {
   const FakeCallScript answer = {fake_text("done"), fake_finish(FinishReason::stop)};
   const auto adapter = fake({answer, answer, answer, answer}, {.record = true});
   const Engine engine({.adapter = adapter});
@@ -416,7 +416,7 @@ TEST(SessionRequests, AddTheirMessagesAndHoldForOneOperation) {
   EXPECT_FALSE(calls.at(2).request.max_tokens.has_value());
 }
 
-TEST(SessionRequests, FitWhereTheirFirstMessageWould) {
+TEST(SessionRequests, AreAllowedIfTheirFirstMessageIs) {
   const Engine engine({.adapter = fake({{fake_text("done"), fake_finish(FinishReason::stop)}})});
   const Session asking{.thread = {user("hi"), assistant("Which?")},
                        .status = SessionStatus::awaiting_user,

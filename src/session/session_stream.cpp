@@ -37,7 +37,7 @@ Session SessionReducer::session() const {
   }
   if (kind_ == Kind::approval) return unfinished_approval();
   if (collector_.failed()) return before_;
-  // Not read to its end: the new message and the finished steps stay.
+  // If the stream was not read to its end, the new message and the finished steps are kept.
   Session left = seed_;
   left.status = SessionStatus::idle;
   left.pending_tool_calls.clear();
