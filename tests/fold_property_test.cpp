@@ -318,7 +318,14 @@ class Maker {
 
 void forget_ids(Response& response) { response.request_id.reset(); }
 void forget_ids(StepResult& step) { forget_ids(step.response); }
+// The response of the first pass of structured_finalize, which metadata hold as JSON.
+void forget_ids(Json& metadata) {
+  constexpr const char* kPath = "/structured_finalize/pass_1_response/data/request_id";
+  const Json::json_pointer path(kPath);
+  if (metadata.contains(path)) metadata[path] = nullptr;
+}
 void forget_ids(ChatResult& result) {
+  forget_ids(result.metadata);
   if (result.final_response) forget_ids(*result.final_response);
   for (StepResult& step : result.steps) forget_ids(step);
 }
@@ -335,8 +342,9 @@ std::string written(const Result<ToolBatch>& batch) {
   for (const Message& message : batch->messages) text += *to_json(message);
   return text;
 }
-std::string written(const Result<SessionTurn>& turn) {
+std::string written(Result<SessionTurn> turn) {
   if (!turn) return "error " + *to_json(turn.error());
+  forget_ids(turn->session.metadata);
   return *to_json(turn->session) + written(Result<ChatResult>(turn->result));
 }
 std::string written(const Result<SessionStep>& step) {

@@ -112,8 +112,10 @@ TEST(RepairedSource, TheResultDoesNotDependOnTheSplit) {
     deltas.emplace_back(MessageCompleted{.message = assistant(whole)});
     std::string text;
     for (const Event& event : repaired(std::move(deltas))) {
-      if (const auto* delta = event.get_if<TextDelta>()) text += delta->delta;
-      if (const auto* delta = event.get_if<TextDelta>()) EXPECT_TRUE(is_utf8(delta->delta));
+      if (const auto* delta = event.get_if<TextDelta>()) {
+        text += delta->delta;
+        EXPECT_TRUE(is_utf8(delta->delta));
+      }
     }
     ASSERT_EQ(text, repair_utf8(whole)) << testing::PrintToString(whole);
   }

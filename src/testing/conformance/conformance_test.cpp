@@ -42,7 +42,9 @@ Outcome outcome_of(const ConformanceReport& report, const std::string& name) {
 void expect_found(const ConformanceReport& report, const std::string& name) {
   EXPECT_EQ(outcome_of(report, name), Outcome::failed) << name << "\n" << report.summary();
   EXPECT_FALSE(report.passed());
-  if (const ConformanceCheck* check = report.find(name)) EXPECT_FALSE(check->message.empty());
+  if (const ConformanceCheck* check = report.find(name)) {
+    EXPECT_FALSE(check->message.empty());
+  }
 }
 
 // --- Adapters ---

@@ -26,12 +26,15 @@ void redact_keys(Json::object_t& members, std::string_view provider_key) {
   members = std::move(renamed);
 }
 
-// Whether `value` is the source of an image that has its data in it.
-bool is_image_data(const Json& value) {
+// Whether `value` is the source of an image, a file or audio that contains the data.
+bool is_media_data(const Json& value) {
   const std::string_view type = text_member(value, "type");
   return value.size() == 2 && (type == "base64" || type == "binary") && find_member(value, "value") != nullptr;
 }
-bool is_image(const Json& value) { return text_member(value, "__type__") == "ALLM.Image"; }
+bool is_media(const Json& value) {
+  const std::string_view type = text_member(value, "__type__");
+  return type == "ALLM.Image" || type == "ALLM.File" || type == "ALLM.Audio";
+}
 
 // The pieces of each text that is sent in pieces, by a unique name of the text.
 using Pieces = std::map<std::string, std::vector<std::string*>>;
@@ -59,22 +62,22 @@ void redact_value(Json& value, std::string_view provider_key) {
   // A list of open nodes instead of recursion, because the depth of values is not limited.
   struct Node {
     Json* value;
-    bool in_image;
+    bool in_media;
   };
   std::vector<Node> open = {{&value, false}};
   while (!open.empty()) {
-    const auto [node, in_image] = open.back();
+    const auto [node, in_media] = open.back();
     open.pop_back();
     if (auto* text = node->get_ptr<std::string*>()) {
       *text = redact(*text, provider_key);
     } else if (auto* elements = node->get_ptr<Json::array_t*>()) {
       for (Json& element : *elements) open.push_back({&element, false});
     } else if (auto* members = node->get_ptr<Json::object_t*>()) {
-      const bool image = is_image(*node);
+      const bool media = is_media(*node);
       redact_keys(*members, provider_key);
       for (auto& [name, member] : *members) {
-        const bool skipped = in_image && name == "source" && is_image_data(member);
-        if (!skipped) open.push_back({&member, image && name == "data"});
+        const bool skipped = in_media && name == "source" && is_media_data(member);
+        if (!skipped) open.push_back({&member, media && name == "data"});
       }
     }
   }
@@ -84,14 +87,14 @@ void redact_events(Json& events, std::string_view provider_key) {
   Pieces pieces;
   for (Json& event : events) {
     const std::string type(text_member(event, "type"));
-    const bool is_text = type == "text_delta";
-    if (!is_text && type != "tool_call_delta") {
+    const bool is_arguments = type == "tool_call_delta";
+    if (!is_arguments && type != "text_delta" && type != "reasoning_delta") {
       redact_value(event, provider_key);
       // Raw chunks hold the same deltas, at a place that depends on the provider.
       if (type == "raw_chunk") add_strings(event["chunk"], pieces);
       continue;
     }
-    Json& delta = event[is_text ? "delta" : "arguments_delta"];
+    Json& delta = event[is_arguments ? "arguments_delta" : "delta"];
     if (const auto id = event.find("id"); id != event.end()) redact_value(*id, provider_key);
     pieces[type + (event.contains("id") ? " " : "") + std::string(text_member(event, "id"))].push_back(
         delta.get_ptr<std::string*>());

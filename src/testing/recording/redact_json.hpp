@@ -9,12 +9,12 @@
 namespace allm {
 
 // Applies redact() to every text and every member name in the value. Names that become equal are numbered. The data of
-// images stays as it is: redacting bytes that only look like a key would break the image.
+// images, files and audio stays as it is: redacting bytes that only look like a key would break it.
 void redact_value(Json& value, std::string_view provider_key);
 
-// The same for the events of one stream: an array of values of event_to_json. The deltas of the text, of a call's
-// arguments and of raw chunks are each redacted as one text: a secret that is spread over several deltas is found, and
-// a word that is cut in two is not mistaken for a secret.
+// The same for the events of one stream: an array of values of event_to_json. The deltas of the text, of the
+// reasoning, of a call's arguments and of raw chunks are each redacted as one text: a secret that is spread over
+// several deltas is found, and a word that is cut in two is not mistaken for a secret.
 void redact_events(Json& events, std::string_view provider_key);
 
 }  // namespace allm

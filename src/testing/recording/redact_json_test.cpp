@@ -51,6 +51,24 @@ TEST(RedactJson, DoesNotChangeTheDataOfImages) {
   EXPECT_EQ(link["data"]["source"]["value"], "https://x/?key=[REDACTED]");
 }
 
+TEST(RedactJson, DoesNotChangeTheDataOfFilesAndAudio) {
+  const File file{.source = FileBase64{"AIzaAAAAAAAA"}, .name = "AIzaAAAAAAAA"};
+  Json value = to_json_value(file);
+  redact_value(value, {});
+  EXPECT_EQ(from_json_value<File>(value)->source, file.source);
+  EXPECT_EQ(from_json_value<File>(value)->name, "[REDACTED]");
+  const Audio audio{.source = AudioBase64{"AIzaAAAAAAAA"}};
+  value = to_json_value(audio);
+  redact_value(value, {});
+  EXPECT_EQ(from_json_value<Audio>(value), audio);
+}
+
+TEST(RedactJson, ReasoningDeltasAreRedactedAsOneText) {
+  EXPECT_EQ(redacted_events(R"([{"type":"reasoning_delta","delta":"a sk-12"},
+                                {"type":"reasoning_delta","delta":"3456 b"}])"),
+            R"([{"type":"reasoning_delta","delta":"a [REDACTED]"},{"type":"reasoning_delta","delta":" b"}])");
+}
+
 TEST(RedactJson, DeltasAreRedactedAsOneText) {
   EXPECT_EQ(redacted_events(R"([{"type":"text_delta","delta":"sk-12"},
                                 {"type":"tool_call_delta","id":"c0","arguments_delta":"\"sk-"},
