@@ -322,7 +322,7 @@ TEST_P(SessionApprove, AQuestionOfACallIsAnsweredAsUsual) {
 
 TEST_P(SessionApprove, KeepsTheResultsIfTheModelFailsAfterwards) {
   const Bench bench;
-  const Engine engine = bench.engine({{fake_error(AdapterError::Reason::invalid_request)}, kAnswer});
+  const Engine engine = bench.engine({{fake_preflight_error(AdapterError::Reason::invalid_request)}, kAnswer});
   const auto turn = decide(engine, bench.suspended({send("a", 1)}), {allow("a")});
   ASSERT_TRUE(turn.has_value()) << turn.error().message();
   EXPECT_EQ(turn->result.halted_reason(), "error");
@@ -431,7 +431,7 @@ TEST(SessionApproveStream, DroppedKeepsTheResultsThatWereRead) {
   EXPECT_EQ(stepped.thread.messages.back().text(), "answer");
 
   const Session failed =
-      dropped_after(approve_all({{fake_error(AdapterError::Reason::invalid_request)}}), EventTag::error);
+      dropped_after(approve_all({{fake_preflight_error(AdapterError::Reason::invalid_request)}}), EventTag::error);
   EXPECT_EQ(answers_of(failed.thread), (Strings{"a none", "b none"})) << "what has run is not forgotten";
 }
 
