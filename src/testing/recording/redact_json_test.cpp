@@ -52,12 +52,12 @@ TEST(RedactJson, DoesNotChangeTheDataOfImages) {
 }
 
 TEST(RedactJson, DoesNotChangeTheDataOfFilesAndAudio) {
-  const File file{.source = FileBase64{"AIzaAAAAAAAA"}, .name = "AIzaAAAAAAAA"};
+  const File file{.source = MediaBase64{"AIzaAAAAAAAA"}, .name = "AIzaAAAAAAAA"};
   Json value = to_json_value(file);
   redact_value(value, {});
   EXPECT_EQ(from_json_value<File>(value)->source, file.source);
   EXPECT_EQ(from_json_value<File>(value)->name, "[REDACTED]");
-  const Audio audio{.source = AudioBase64{"AIzaAAAAAAAA"}};
+  const Audio audio{.source = MediaBase64{"AIzaAAAAAAAA"}};
   value = to_json_value(audio);
   redact_value(value, {});
   EXPECT_EQ(from_json_value<Audio>(value), audio);
