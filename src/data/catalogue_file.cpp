@@ -21,7 +21,7 @@ namespace {
 constexpr std::int64_t kVersion = 1;
 constexpr std::size_t kMaxBytes = 16U << 20U;
 // More help nobody, and a hostile file could have millions.
-constexpr std::size_t kMaxProblems = 50;
+constexpr std::size_t kMaxErrors = 50;
 
 constexpr std::array<std::string_view, 4> kCapabilities = {"tools", "json_native", "vision", "reasoning"};
 constexpr std::array<std::string_view, 2> kLimits = {"context_tokens", "output_tokens"};
@@ -34,7 +34,7 @@ Path operator/(const Path& path, std::string_view name) {
   return longer;
 }
 
-class Problems {
+class CatalogueErrors {
  public:
   void add(const Path& path, std::string reason, std::string_view words) {
     if (full()) return;
@@ -43,7 +43,7 @@ class Problems {
     errors_.push_back({path, std::move(reason)});
   }
   bool empty() const { return errors_.empty(); }
-  bool full() const { return errors_.size() >= kMaxProblems; }
+  bool full() const { return errors_.size() >= kMaxErrors; }
   Error error() && {
     if (full()) message_ += "; and perhaps more";
     return Error(ValidationError{ValidationError::Reason::invalid_request, std::move(errors_)},
@@ -57,11 +57,11 @@ class Problems {
 
 class ModelReader {
  public:
-  explicit ModelReader(Problems& problems) : problems_(problems) {}
+  explicit ModelReader(CatalogueErrors& errors) : errors_(errors) {}
 
   void read(const Json& entry, std::size_t index) {
     const Path path = {std::string("models"), static_cast<std::int64_t>(index)};
-    if (!entry.is_object()) return problems_.add(path, "invalid_type", "must be an object with provider and id");
+    if (!entry.is_object()) return errors_.add(path, "invalid_type", "must be an object with provider and id");
     ModelRef model;
     model.provider = required_text(entry, path, "provider", "such as \"openai\"");
     model.id = required_text(entry, path, "id", "the model's name, as the provider writes it");
@@ -83,8 +83,8 @@ class ModelReader {
     if (!model.id.empty() && !model.provider->empty()) {
       const auto [first, fresh] = seen_.try_emplace({*model.provider, model.id}, index);
       if (!fresh) {
-        problems_.add(path / "id", "duplicate",
-                      fmt::format("is '{}', which models[{}] is already: keep one of them", model.id, first->second));
+        errors_.add(path / "id", "duplicate",
+                    fmt::format("is '{}', which models[{}] is already: keep one of them", model.id, first->second));
       }
     }
     models_.push_back(std::move(model));
@@ -97,11 +97,11 @@ class ModelReader {
   std::string required_text(const Json& entry, const Path& path, const char* name, std::string_view what) {
     const auto found = entry.find(name);
     if (found == entry.end() || found->is_null()) {
-      problems_.add(path / name, "required", fmt::format("is required: give {}", what));
+      errors_.add(path / name, "required", fmt::format("is required: give {}", what));
     } else if (!found->is_string()) {
-      problems_.add(path / name, "invalid_type", fmt::format("must be a text: {}", what));
+      errors_.add(path / name, "invalid_type", fmt::format("must be a text: {}", what));
     } else if (found->get_ref<const std::string&>().empty()) {
-      problems_.add(path / name, "empty", fmt::format("is empty: give {}", what));
+      errors_.add(path / name, "empty", fmt::format("is empty: give {}", what));
     } else {
       return found->get<std::string>();
     }
@@ -110,7 +110,7 @@ class ModelReader {
 
   // Members that we give no meaning to are kept as they are; null says that something is not known.
   Json members(const Json& value, const Path& path, std::span<const std::string_view> known, Check check) {
-    if (!value.is_object() && !value.is_null()) problems_.add(path, "invalid_type", "must be an object");
+    if (!value.is_object() && !value.is_null()) errors_.add(path, "invalid_type", "must be an object");
     if (!value.is_object()) return nullptr;
     for (const std::string_view name : known) {
       const auto member = value.find(name);
@@ -121,45 +121,45 @@ class ModelReader {
   void check_capability(const Json& value, const Path& path) {
     const bool is_flag = value.is_object() && value.contains("enabled") && value["enabled"].is_boolean();
     if (!value.is_boolean() && !is_flag)
-      problems_.add(path, "invalid_type", "must be true, false, null or {\"enabled\": true or false}");
+      errors_.add(path, "invalid_type", "must be true, false, null or {\"enabled\": true or false}");
   }
   void check_limit(const Json& value, const Path& path) {
     if (!value.is_number_integer()) {
-      problems_.add(path, "invalid_type", "must be a whole number of tokens");
+      errors_.add(path, "invalid_type", "must be a whole number of tokens");
     } else if (value <= 0) {
-      problems_.add(path, "must_be_positive", "must be more than 0: leave it out if there is no limit");
+      errors_.add(path, "must_be_positive", "must be more than 0: leave it out if there is no limit");
     }
   }
   void check_price(const Json& value, const Path& path) {
     if (!value.is_number() || !std::isfinite(value.get<double>())) {
-      problems_.add(path, "invalid_type", "must be a number: US dollars for a million tokens");
+      errors_.add(path, "invalid_type", "must be a number: US dollars for a million tokens");
     } else if (value.get<double>() < 0) {
-      problems_.add(path, "negative", "must not be negative: leave it out if the price is not known");
+      errors_.add(path, "negative", "must not be negative: leave it out if the price is not known");
     }
   }
 
-  Problems& problems_;
+  CatalogueErrors& errors_;
   std::map<std::pair<std::string, std::string>, std::size_t> seen_;
   std::vector<ModelRef> models_;
 };
 
 // Whether the rest is in a form that we know.
-bool check_version(const Json& file, Problems& problems) {
+bool check_version(const Json& file, CatalogueErrors& errors) {
   const Path path = {std::string("allm_models")};
   if (!file.is_object()) {
-    problems.add({std::string("json")}, "invalid_type", R"(must be an object: {"allm_models": 1, "models": […]})");
+    errors.add({std::string("json")}, "invalid_type", R"(must be an object: {"allm_models": 1, "models": […]})");
     return false;
   }
   const auto version = file.find("allm_models");
   if (version == file.end()) {
-    problems.add(path, "required", R"(is required: write "allm_models": 1)");
+    errors.add(path, "required", R"(is required: write "allm_models": 1)");
   } else if (!version->is_number_integer()) {
-    problems.add(path, "invalid_type", "must be a number, the version of the format: 1");
+    errors.add(path, "invalid_type", "must be a number, the version of the format: 1");
   } else if (*version != kVersion) {
-    problems.add(path, "unsupported_version",
-                 fmt::format("is {}, but this allm reads version {} only", version->dump(), kVersion));
+    errors.add(path, "unsupported_version",
+               fmt::format("is {}, but this allm reads version {} only", version->dump(), kVersion));
   }
-  return problems.empty();
+  return errors.empty();
 }
 
 Error in_file(const std::string& path, const Error& error) {
@@ -173,19 +173,19 @@ Error in_file(const std::string& path, const Error& error) {
 Result<Catalogue> catalogue_from_json(std::string_view text) {
   const Result<Json> file = parse_json(text, {.max_bytes = kMaxBytes});
   if (!file) return std::unexpected(file.error());
-  Problems problems;
-  if (!check_version(*file, problems)) return std::unexpected(std::move(problems).error());
+  CatalogueErrors errors;
+  if (!check_version(*file, errors)) return std::unexpected(std::move(errors).error());
 
-  ModelReader reader(problems);
+  ModelReader reader(errors);
   const auto models = file->find("models");
   if (models == file->end()) {
-    problems.add({std::string("models")}, "required", "is required: give the list of models");
+    errors.add({std::string("models")}, "required", "is required: give the list of models");
   } else if (!models->is_array()) {
-    problems.add({std::string("models")}, "invalid_type", "must be a list of models");
+    errors.add({std::string("models")}, "invalid_type", "must be a list of models");
   } else {
-    for (std::size_t i = 0; i < models->size() && !problems.full(); ++i) reader.read((*models)[i], i);
+    for (std::size_t i = 0; i < models->size() && !errors.full(); ++i) reader.read((*models)[i], i);
   }
-  if (!problems.empty()) return std::unexpected(std::move(problems).error());
+  if (!errors.empty()) return std::unexpected(std::move(errors).error());
   return Catalogue(std::move(reader).models());
 }
 

@@ -97,8 +97,8 @@ TEST(CatalogueFile, KeepsAllThatAnEntrySays) {
   EXPECT_EQ(catalogue->models(), (std::vector<ModelRef>{expected, model("p", "n")}));
 }
 
-// "path:reason" of each problem.
-std::vector<std::string> problems(const std::string& text) {
+// "path:reason" of each error.
+std::vector<std::string> errors_in(const std::string& text) {
   const Result<Catalogue> catalogue = catalogue_from_json(text);
   std::vector<std::string> found;
   if (catalogue) return found;
@@ -116,29 +116,29 @@ std::vector<std::string> problems(const std::string& text) {
 using Words = std::vector<std::string>;
 
 TEST(CatalogueFile, IsAnObjectOfTheKnownVersionWithAList) {
-  EXPECT_EQ(problems("[]"), Words{"json:invalid_type"});
-  EXPECT_EQ(problems(R"({"models": []})"), Words{"allm_models:required"});
-  EXPECT_EQ(problems(R"({"allm_models": "1", "models": []})"), Words{"allm_models:invalid_type"});
-  EXPECT_EQ(problems(R"({"allm_models": 2, "models": 7})"), Words{"allm_models:unsupported_version"});
-  EXPECT_EQ(problems(R"({"allm_models": 1})"), Words{"models:required"});
-  EXPECT_EQ(problems(R"({"allm_models": 1, "models": {}})"), Words{"models:invalid_type"});
-  EXPECT_EQ(problems(file_of("")), Words{});
+  EXPECT_EQ(errors_in("[]"), Words{"json:invalid_type"});
+  EXPECT_EQ(errors_in(R"({"models": []})"), Words{"allm_models:required"});
+  EXPECT_EQ(errors_in(R"({"allm_models": "1", "models": []})"), Words{"allm_models:invalid_type"});
+  EXPECT_EQ(errors_in(R"({"allm_models": 2, "models": 7})"), Words{"allm_models:unsupported_version"});
+  EXPECT_EQ(errors_in(R"({"allm_models": 1})"), Words{"models:required"});
+  EXPECT_EQ(errors_in(R"({"allm_models": 1, "models": {}})"), Words{"models:invalid_type"});
+  EXPECT_EQ(errors_in(file_of("")), Words{});
 }
 
 TEST(CatalogueFile, NamesEveryFieldThatIsWrong) {
-  EXPECT_EQ(problems(file_of(R"(7, {}, {"provider": "", "id": 3})")),
+  EXPECT_EQ(errors_in(file_of(R"(7, {}, {"provider": "", "id": 3})")),
             (Words{"models[0]:invalid_type", "models[1].provider:required", "models[1].id:required",
                    "models[2].provider:empty", "models[2].id:invalid_type"}));
-  EXPECT_EQ(problems(file_of(R"({"provider": "p", "id": "m", "capabilities": {"vision": "yes"}})")),
+  EXPECT_EQ(errors_in(file_of(R"({"provider": "p", "id": "m", "capabilities": {"vision": "yes"}})")),
             Words{"models[0].capabilities.vision:invalid_type"});
-  EXPECT_EQ(problems(file_of(R"({"provider": "p", "id": "m", "capabilities": [], "limits": 8, "pricing": "free",
+  EXPECT_EQ(errors_in(file_of(R"({"provider": "p", "id": "m", "capabilities": [], "limits": 8, "pricing": "free",
                                  "metadata": 1})")),
             (Words{"models[0].capabilities:invalid_type", "models[0].limits:invalid_type",
                    "models[0].pricing:invalid_type", "models[0].metadata:invalid_type"}));
-  EXPECT_EQ(problems(file_of(R"({"provider": "p", "id": "m",
+  EXPECT_EQ(errors_in(file_of(R"({"provider": "p", "id": "m",
                                  "limits": {"context_tokens": 1.5, "output_tokens": 0}})")),
             (Words{"models[0].limits.context_tokens:invalid_type", "models[0].limits.output_tokens:must_be_positive"}));
-  EXPECT_EQ(problems(file_of(R"({"provider": "p", "id": "a"}, {"provider": "p", "id": "b", "pricing":
+  EXPECT_EQ(errors_in(file_of(R"({"provider": "p", "id": "a"}, {"provider": "p", "id": "b", "pricing":
                                  {"input": -0.1, "cached_input": "1", "cache_write": true, "cache_write_1h": -1}},
                                 {"provider": "p", "id": "c", "pricing": {"output": []}})")),
             (Words{"models[1].pricing.input:negative", "models[1].pricing.cached_input:invalid_type",
@@ -149,21 +149,21 @@ TEST(CatalogueFile, NamesEveryFieldThatIsWrong) {
 TEST(CatalogueFile, NamesAModelOnce) {
   const std::string text =
       file_of(R"({"provider": "p", "id": "m"}, {"provider": "q", "id": "m"}, {"provider": "p", "id": "m"})");
-  EXPECT_EQ(problems(text), Words{"models[2].id:duplicate"});
+  EXPECT_EQ(errors_in(text), Words{"models[2].id:duplicate"});
   EXPECT_THAT(catalogue_from_json(text).error().message(), HasSubstr("models[0]"));
 }
 
 TEST(CatalogueFile, ThatIsAllWrongIsReportedInPart) {
   std::string entries = "1";
   for (int i = 0; i < 1000; ++i) entries += ",1";
-  EXPECT_EQ(problems(file_of(entries)).size(), 50U);
+  EXPECT_EQ(errors_in(file_of(entries)).size(), 50U);
   EXPECT_THAT(catalogue_from_json(file_of(entries)).error().message(), HasSubstr("perhaps more"));
 }
 
 TEST(CatalogueFile, ThatIsNoJsonIsAnError) {
-  EXPECT_EQ(problems("{"), Words{"json:malformed"});
-  EXPECT_EQ(problems(R"({"allm_models": 1, "allm_models": 1})").size(), 1U);
-  EXPECT_EQ(problems(std::string((16U << 20U) + 1, ' ')), Words{"json:too_large"});
+  EXPECT_EQ(errors_in("{"), Words{"json:malformed"});
+  EXPECT_EQ(errors_in(R"({"allm_models": 1, "allm_models": 1})").size(), 1U);
+  EXPECT_EQ(errors_in(std::string((16U << 20U) + 1, ' ')), Words{"json:too_large"});
 }
 
 TEST(CatalogueFile, IsReadByPath) {

@@ -8,7 +8,7 @@
 
 #include "data/names.hpp"
 #include "data/overloaded.hpp"
-#include "data/problems.hpp"
+#include "data/validation_errors.hpp"
 
 namespace allm {
 
@@ -173,7 +173,7 @@ bool operator==(const Error& a, const Error& b) {
 Error validation_error(ValidationError::Reason reason, Path path, std::string field_reason, std::string message) {
   std::vector<FieldError> errors;
   errors.push_back({std::move(path), std::move(field_reason)});
-  if (message.empty()) return problems(reason, std::move(errors));
+  if (message.empty()) return validation_errors(reason, std::move(errors));
   return Error(ValidationError{reason, std::move(errors)}, std::move(message));
 }
 

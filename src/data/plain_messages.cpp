@@ -11,8 +11,8 @@
 
 #include "data/names.hpp"
 #include "data/path.hpp"
-#include "data/problems.hpp"
 #include "data/validate.hpp"
+#include "data/validation_errors.hpp"
 
 namespace allm {
 
@@ -252,7 +252,7 @@ Result<std::vector<Message>> messages_from_json(const Json& json, ValidationErro
   } else {
     errors.push_back({{"messages"}, "invalid_type"});
   }
-  if (!errors.empty()) return std::unexpected(problems(reason, std::move(errors)));
+  if (!errors.empty()) return std::unexpected(validation_errors(reason, std::move(errors)));
   return messages;
 }
 
@@ -266,7 +266,8 @@ Result<std::vector<Part>> parts_from_json(const Json& json) {
   } else {
     errors.push_back({path, "invalid_type"});
   }
-  if (!errors.empty()) return std::unexpected(problems(ValidationError::Reason::invalid_message, std::move(errors)));
+  if (!errors.empty())
+    return std::unexpected(validation_errors(ValidationError::Reason::invalid_message, std::move(errors)));
   return std::get<std::vector<Part>>(std::move(message.content));
 }
 

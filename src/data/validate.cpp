@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "data/path.hpp"
-#include "data/problems.hpp"
 #include "data/utf8.hpp"
+#include "data/validation_errors.hpp"
 
 namespace allm {
 
@@ -47,7 +47,7 @@ const UnknownPart* first_unknown_part(const Content& content) {
 }
 
 // The reason why the content is wrong, or null.
-const char* content_problem(const Content& content) {
+const char* content_error(const Content& content) {
   if (const auto* text = std::get_if<std::string>(&content)) return is_utf8(*text) ? nullptr : "invalid_utf8";
   if (first_unknown_part(content) != nullptr) return "invalid_part_type";
   return std::ranges::all_of(std::get<std::vector<Part>>(content), is_utf8_part) ? nullptr : "invalid_utf8";
@@ -56,7 +56,7 @@ const char* content_problem(const Content& content) {
 bool lacks_call_id(const Message& message) { return message.role == Role::tool && !message.tool_call_id.has_value(); }
 
 bool is_valid(const Message& message) {
-  return message.role <= Role::tool && !lacks_call_id(message) && content_problem(message.content) == nullptr;
+  return message.role <= Role::tool && !lacks_call_id(message) && content_error(message.content) == nullptr;
 }
 
 void check_messages(const MessageList& messages, std::size_t from, std::initializer_list<const char*> prefix,
@@ -94,7 +94,7 @@ bool has_name_characters(std::string_view name) {
 }
 
 // The reason why a tool's name is wrong, or null.
-const char* name_problem(std::string_view name) {
+const char* name_error(std::string_view name) {
   constexpr std::size_t kMaxNameSize = 64;
   if (name.empty()) return "empty";
   if (name == "auto" || name == "none" || name == "required") return "reserved_tool_name";
@@ -103,12 +103,12 @@ const char* name_problem(std::string_view name) {
 }
 
 bool is_valid(const Tool& tool) {
-  return name_problem(tool.name) == nullptr && is_utf8(tool.description) && tool.schema.is_object() &&
+  return name_error(tool.name) == nullptr && is_utf8(tool.description) && tool.schema.is_object() &&
          (!tool.summary.has_value() || is_utf8(*tool.summary));
 }
 
 void check_tool(const Tool& tool, const Path& prefix, Errors& errors) {
-  if (const char* problem = name_problem(tool.name)) errors.push_back({extended(prefix, "name"), problem});
+  if (const char* reason = name_error(tool.name)) errors.push_back({extended(prefix, "name"), reason});
   if (!is_utf8(tool.description)) errors.push_back({extended(prefix, "description"), "invalid_utf8"});
   if (!tool.schema.is_object()) errors.push_back({extended(prefix, "schema"), "not_a_map"});
   if (tool.summary.has_value() && !is_utf8(*tool.summary)) {
@@ -170,16 +170,16 @@ void check_settings(const Request& request, const WrongTypes& wrong, Errors& err
   }
 }
 
-Status status(Reason reason, Errors errors, const ProblemDetails& details = {}, Json metadata = Json::object()) {
+Status status(Reason reason, Errors errors, const ErrorDetails& details = {}, Json metadata = Json::object()) {
   if (errors.empty()) return {};
-  return std::unexpected(problems(reason, std::move(errors), details, std::move(metadata)));
+  return std::unexpected(validation_errors(reason, std::move(errors), details, std::move(metadata)));
 }
 
 }  // namespace
 
 void check_message(const Message& message, const Path& prefix, Errors& errors) {
   if (message.role > Role::tool) errors.push_back({extended(prefix, "role"), "unknown"});
-  if (const char* problem = content_problem(message.content)) errors.push_back({extended(prefix, "content"), problem});
+  if (const char* reason = content_error(message.content)) errors.push_back({extended(prefix, "content"), reason});
   if (lacks_call_id(message)) errors.push_back({extended(prefix, "tool_call_id"), "required"});
 }
 
@@ -190,7 +190,7 @@ void check_messages(const MessageList& messages, std::size_t from, Errors& error
 Status check_tool_names(const std::vector<Tool>& tools) {
   const Tool* duplicate = find_duplicate(tools);
   if (duplicate == nullptr) return {};
-  ProblemDetails details;
+  ErrorDetails details;
   details.duplicate_name = duplicate->name;
   return status(Reason::invalid_request, {{{"tools"}, "duplicate_name"}}, details);
 }
@@ -203,7 +203,7 @@ Status check_request(const Request& request, std::size_t messages_from, const Wr
     const Tool& tool = request.tools[i];
     if (!is_valid(tool)) check_tool(tool, {"tools", static_cast<std::int64_t>(i)}, errors);
   }
-  ProblemDetails details;
+  ErrorDetails details;
   if (const Tool* duplicate = find_duplicate(request.tools)) {
     errors.push_back({{"tools"}, "duplicate_name"});
     details.duplicate_name = duplicate->name;
@@ -216,7 +216,7 @@ Status validate(const Message& message) {
   if (is_valid(message)) return {};
   Errors errors;
   check_message(message, {}, errors);
-  ProblemDetails details;
+  ErrorDetails details;
   Json metadata = Json::object();
   if (const UnknownPart* part = first_unknown_part(message.content)) {
     details.part_type = type_of_part(part->value);

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view kFailed = "the call was denied, because the approval gate failed: ";
 
-std::vector<Approval> deny_all(std::size_t count, const std::string& problem) {
-  return std::vector<Approval>(count, Approval::deny(std::string(kFailed) + problem));
+std::vector<Approval> deny_all(std::size_t count, const std::string& why) {
+  return std::vector<Approval>(count, Approval::deny(std::string(kFailed) + why));
 }
 
 Approval checked(Approval decision) {

@@ -10,14 +10,14 @@
 namespace allm {
 
 // What the words say beyond path and reason, where known.
-struct ProblemDetails {
+struct ErrorDetails {
   std::string duplicate_name = {};  // for duplicate_name
   std::string part_type = {};       // for invalid_part_type
 };
 
-// A ValidationError whose message names all problems and what to do: "invalid request:
+// A ValidationError whose message names all errors and what to do: "invalid request:
 // messages[1].tool_call_id is required: …; tools: two tools are named 'a'".
-Error problems(ValidationError::Reason reason, std::vector<FieldError> errors, const ProblemDetails& details = {},
-               Json metadata = Json::object());
+Error validation_errors(ValidationError::Reason reason, std::vector<FieldError> errors,
+                        const ErrorDetails& details = {}, Json metadata = Json::object());
 
 }  // namespace allm

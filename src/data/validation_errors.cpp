@@ -1,4 +1,4 @@
-#include "data/problems.hpp"
+#include "data/validation_errors.hpp"
 
 #include <algorithm>
 #include <array>
@@ -53,7 +53,7 @@ std::string_view last_name(const Path& path) {
   return {};
 }
 
-std::string explain(const FieldError& error, const ProblemDetails& details) {
+std::string explain(const FieldError& error, const ErrorDetails& details) {
   const std::string path = to_string(error.path);
   if (error.reason == "duplicate_name" && !details.duplicate_name.empty()) {
     return fmt::format("{}: two tools are named '{}'", path, details.duplicate_name);
@@ -73,8 +73,8 @@ std::string explain(const FieldError& error, const ProblemDetails& details) {
 
 }  // namespace
 
-Error problems(ValidationError::Reason reason, std::vector<FieldError> errors, const ProblemDetails& details,
-               Json metadata) {
+Error validation_errors(ValidationError::Reason reason, std::vector<FieldError> errors, const ErrorDetails& details,
+                        Json metadata) {
   // Enough for a person; a program reads the errors themselves.
   constexpr std::size_t kMaxNamed = 100;
   std::string message(to_string(reason));
