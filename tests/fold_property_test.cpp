@@ -318,11 +318,13 @@ class Maker {
 
 void forget_ids(Response& response) { response.request_id.reset(); }
 void forget_ids(StepResult& step) { forget_ids(step.response); }
-// The response of the first pass of structured_finalize, which metadata hold as JSON.
+// The response of the first pass of structured_finalize, which metadata hold as JSON; a session in error has the
+// result's metadata under `error`.
 void forget_ids(Json& metadata) {
-  constexpr const char* kPath = "/structured_finalize/pass_1_response/data/request_id";
-  const Json::json_pointer path(kPath);
-  if (metadata.contains(path)) metadata[path] = nullptr;
+  for (const char* place : {"", "/error"}) {
+    const Json::json_pointer id(std::string(place) + "/structured_finalize/pass_1_response/data/request_id");
+    if (metadata.contains(id)) metadata[id] = nullptr;
+  }
 }
 void forget_ids(ChatResult& result) {
   forget_ids(result.metadata);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kVersion = 1;
 constexpr std::size_t kMaxBytes = 16U << 20U;
-// More help nobody, and a hostile file could have millions.
+// More errors would help nobody, and a hostile file could have millions.
 constexpr std::size_t kMaxErrors = 50;
 
 constexpr std::array<std::string_view, 4> kCapabilities = {"tools", "json_native", "vision", "reasoning"};
@@ -108,7 +108,7 @@ class ModelReader {
     return {};
   }
 
-  // Members that we give no meaning to are kept as they are; null says that something is not known.
+  // Members without a meaning here are kept unchanged; null means "not known".
   Json members(const Json& value, const Path& path, std::span<const std::string_view> known, Check check) {
     if (!value.is_object() && !value.is_null()) errors_.add(path, "invalid_type", "must be an object");
     if (!value.is_object()) return nullptr;
@@ -143,7 +143,7 @@ class ModelReader {
   std::vector<ModelRef> models_;
 };
 
-// Whether the rest is in a form that we know.
+// Whether the version of the file is known.
 bool check_version(const Json& file, CatalogueErrors& errors) {
   const Path path = {std::string("allm_models")};
   if (!file.is_object()) {

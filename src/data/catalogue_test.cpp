@@ -105,7 +105,7 @@ std::vector<std::string> errors_in(const std::string& text) {
   EXPECT_TRUE(catalogue.error().is<ValidationError>(ValidationError::Reason::invalid_request));
   for (const FieldError& error : catalogue.error().get_if<ValidationError>()->errors) {
     found.push_back(to_string(error.path) + ":" + error.reason);
-    // Of a text that is no JSON the message tells the byte instead.
+    // The message about a text that is not valid JSON names the byte instead.
     if (found.back() != "json:malformed" && found.back() != "json:too_large") {
       EXPECT_THAT(catalogue.error().message(), HasSubstr(to_string(error.path)));
     }

@@ -31,8 +31,8 @@ struct Envelope {
   std::optional<Node> data;
 };
 
-// Takes an object apart if it has a string `__type__`. Further members of an envelope are checked
-// and dropped.
+// Splits an object with a string `__type__` into tag and data. Further members of an envelope are
+// checked and dropped.
 template <class Node>
 bool open_envelope(Reader& reader, Node node, Envelope<Node>& out) {
   node.each_member([&](std::string_view key, Node value) {
@@ -89,8 +89,7 @@ bool read(Reader& reader, Node node, T& out) {
   return read_struct(reader, node, out);
 }
 
-// The version is looked at first: the members of a version we do not know would fail for reasons
-// that tell nothing.
+// The version is checked first: the members of an unknown version would fail for misleading reasons.
 template <class Node>
 bool read_members(Reader& reader, Node node, Session& out) {
   const bool known = node.each_member([&](std::string_view key, Node value) {

@@ -13,7 +13,7 @@
 
 namespace allm::codec {
 
-// Finds out whether a type has a field of that name, so that an unknown one never repeats it.
+// Finds out whether a type has a field of that name, so that an unknown member never repeats a field.
 class FieldNames {
  public:
   explicit FieldNames(std::string_view name) : name_(name) {}
@@ -134,7 +134,7 @@ class FieldWriter {
   bool closed() { return true; }
 
  private:
-  // What could not be read again is not written.
+  // A value that could not be read again is not written.
   bool check_object(const Json& value) {
     return value.is_object() || value.is_null() || !sink_.checks() ||
            sink_.failure().fail("invalid_type", "must be an object");

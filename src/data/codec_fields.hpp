@@ -1,8 +1,8 @@
-// What every data type looks like in JSON, said once. Readers and writers are visitors of these
+// The JSON form of every data type, described once. Readers and writers are visitors of these
 // descriptions.
 //
 // A description offers its fields to a visitor in alphabetical order, which is the order of the
-// text; each call answers whether to go on. The kinds of field:
+// text; each call returns whether to go on. The kinds of field:
 //   required(name, member)             its absence is an error
 //   field(name, member)                its absence leaves the default
 //   nullable(name, member)             so does null
@@ -86,8 +86,8 @@ inline constexpr std::string_view kTag<SessionError> = "ALLM.Error.SessionError"
 template <class M, class T>
 concept Is = std::same_as<std::remove_const_t<M>, T>;
 
-// A field that lives in a member of `metadata`. It is there when it is not empty; what is there
-// but does not read as the type stays in `metadata`.
+// A field that is stored in a member of `metadata`, unless it is empty. A member that cannot be read
+// as the type stays in `metadata`.
 template <class M>
 struct Typed {
   std::string_view name;

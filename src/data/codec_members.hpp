@@ -12,13 +12,13 @@
 
 namespace allm::codec {
 
-// Which of an object's members have come. Fields are numbered in the order of their description.
+// The members of an object that have been read. Fields are numbered in the order of their description.
 struct MembersRead {
   std::uint32_t seen = 0;
   std::optional<KeySet> unknown = std::nullopt;
 };
 
-// Offers one member to all fields; the one that takes it answers false, so that the search ends.
+// Offers one member to all fields; the field that accepts it returns false, so that the search ends.
 template <class Node>
 class MemberReader {
  public:
@@ -89,7 +89,7 @@ class MemberReader {
   template <std::size_t N>
   bool takes(const char (&name)[N]) {
     const std::uint32_t bit = 1U << index_++;
-    // Told the length, the compiler compares in place.
+    // With a known length the compiler inlines the comparison.
     if (key_.size() != N - 1 || std::memcmp(key_.data(), name, N - 1) != 0) return false;
     duplicate_ = (members_.seen & bit) != 0;
     members_.seen |= bit;
@@ -151,7 +151,7 @@ class MemberReader {
   bool succeeded_ = true;
 };
 
-// Looks at the fields that did not come.
+// Handles the fields that are missing in the object.
 class AbsentFields {
  public:
   AbsentFields(Reader& reader, std::uint32_t seen) : reader_(reader), seen_(seen) {}

@@ -1,8 +1,8 @@
 // Reads data types from nodes: templates over the node, instantiated for texts in
 // codec_from_text.cpp and for values in codec_from_value.cpp.
 //
-// `read(reader, node, out)` answers whether it could; if not the reader's failure says why and
-// `out` is of no use.
+// `read(reader, node, out)` returns whether it succeeded. If not, the reader's failure has the reason
+// and `out` is unspecified.
 #pragma once
 
 #include <concepts>
@@ -168,7 +168,7 @@ bool read(Reader& reader, Node node, AnyValue& out) {
   return reader.json(node, out.emplace<Json>());
 }
 
-// What a value is read into: an Error cannot be empty.
+// The type that a value is read into: an Error has no empty state.
 template <class T>
 using Slot = std::conditional_t<std::same_as<T, Error>, std::optional<Error>, T>;
 

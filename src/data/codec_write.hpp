@@ -1,8 +1,8 @@
 // Writes data types to a sink: templates over the sink, instantiated for TextSink in
 // codec_to_text.cpp and for ValueSink in codec_to_value.cpp.
 //
-// `write(sink, value)` answers whether JSON can carry the value; if not the sink's failure says
-// where and why.
+// `write(sink, value)` returns whether JSON can represent the value. If not, the sink's failure has
+// the path and the reason.
 #pragma once
 
 #include <concepts>

@@ -1,6 +1,5 @@
-// Two views of a JSON value with one interface, so that readers are written once: TextNode on a
-// text that simdjson has read, ValueNode on a Json. Both refer to what they view and must not
-// outlive it.
+// Two views of a JSON value with one interface, so that readers are written once: TextNode views a
+// text that simdjson has parsed, ValueNode a Json. Both refer to the value and must not outlive it.
 #pragma once
 
 #include <bit>
@@ -16,9 +15,9 @@ namespace allm::codec {
 
 enum class NodeKind : std::uint8_t { null, boolean, integer, natural, real, string, array, object, other };
 
-// What simdjson makes of a text: values in order, one or two words each, and the unescaped texts.
-// simdjson documents the form (doc/tape.md). Its own accessors check types that a reader has just
-// looked at; walking the words takes half the time.
+// simdjson's result for a text: values in order, one or two words each, and the unescaped texts.
+// simdjson documents the format (doc/tape.md). Its own accessors repeat the type checks of the reader;
+// walking the words directly takes half the time.
 struct Tape {
   const std::uint64_t* words = nullptr;
   const unsigned char* texts = nullptr;

@@ -11,8 +11,8 @@ namespace allm::codec {
 
 namespace {
 
-// Parsers keep about 14 bytes for each byte of the longest text they have read. Above this many
-// the memory is given back, so that one large document does not stay on every thread that met one.
+// A parser keeps about 14 bytes for each byte of the longest text it has read. Above this size the
+// memory is freed, so that one large document does not occupy memory on every thread that read one.
 constexpr std::size_t kKeptTextBytes = 256U << 10U;
 
 simdjson::dom::parser& thread_parser() {

@@ -1,7 +1,7 @@
 // A JSON text, checked as a whole: well-formed UTF-8 JSON within the limits on size and depth.
 //
-// The hot path is simdjson. It refuses integers beyond 64 bits, so such texts (and, for the place
-// of a mistake, broken ones) are read again by a slow reader that makes doubles of them.
+// The hot path is simdjson. It refuses integers beyond 64 bits, so such texts are read again by a slow
+// reader that turns them into doubles. Malformed texts are read again too, to find the byte of the error.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 
 namespace allm::codec {
 
-// The slow reader. Iterative; keeps all limits.
+// The slow reader. Iterative; enforces all limits.
 bool read_slowly(std::string_view text, const ReadLimits& limits, Failure& failure, Json& out);
 
 // The limits in force: nesting is limited to kMaxNesting, because each level needs stack.
 ReadLimits effective(const ReadLimits& limits);
 
-// A parsed text. It borrows the calling thread's parser: only one may live at a time on a thread,
-// and it must not leave it.
+// A parsed text. It uses the parser of the calling thread: a thread may have only one at a time, and it
+// must not be used on another thread.
 class Document {
  public:
   enum class Form : std::uint8_t { broken, text, value };

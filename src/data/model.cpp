@@ -15,8 +15,8 @@ bool has_shape(std::string_view text, std::string_view pattern) {
                             [](char c, char wanted) { return wanted == '0' ? c >= '0' && c <= '9' : c == wanted; });
 }
 
-// The id without what marks a snapshot or an alias; "" if there is no such mark. Only these few forms are known to mean
-// the same model: anything that is merely alike may cost ten times as much.
+// The id without the mark of a snapshot or an alias; "" if it has none. Only these few forms are known to name the same
+// model: a model with a similar name may cost ten times as much.
 std::string_view family_of(std::string_view id) {
   for (const std::string_view mark : {"-latest", "-0000-00-00", "-00000000", "@00000000"}) {
     if (id.size() <= mark.size()) continue;

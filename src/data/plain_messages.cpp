@@ -1,4 +1,4 @@
-// messages_from_json: conversations as people write them.
+// messages_from_json: conversations in the short form that people write.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -26,7 +26,7 @@ const Json& member(const Json& object, const char* key) {
   return found == object.end() ? kNull : *found;
 }
 
-// Adds a codec's errors under a path of ours, in our words.
+// Adds the errors of the JSON reader under the path of the message, with the reasons of validation.
 void add_errors(const Error& error, const Path& prefix, Errors& errors) {
   const auto* validation = error.get_if<ValidationError>();
   if (validation == nullptr || validation->errors.empty()) {
@@ -34,7 +34,7 @@ void add_errors(const Error& error, const Path& prefix, Errors& errors) {
     return;
   }
   for (const FieldError& field : validation->errors) {
-    // What the codec says about a value as a whole it says about "json" or "format".
+    // The reader's path for an error in the whole value is "json" or "format".
     const bool whole = field.path == Path{"json"} || field.path == Path{"format"};
     Path path = prefix;
     if (!whole) path.insert(path.end(), field.path.begin(), field.path.end());
@@ -204,7 +204,7 @@ Message plain_message(const Json& json, const Path& path, Errors& errors) {
   message.content = content_from_json(member(json, "content"), extended(path, "content"), errors);
   Errors call_id_errors;
   message.tool_call_id = text_or_null(json, "tool_call_id", path, call_id_errors);
-  // One of the wrong type is not missing too.
+  // A field of the wrong type is not reported as missing too.
   if (!call_id_errors.empty()) message.tool_call_id = std::string();
   check_message(message, path, errors);
   errors.insert(errors.end(), call_id_errors.begin(), call_id_errors.end());

@@ -1,4 +1,4 @@
-// Whole files as texts. Blocks while it reads; any thread.
+// Reads whole files. Blocks while it reads. Safe to call from any thread.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace allm {
 
-// The bytes of a regular file, or the errno of what went wrong: EISDIR for a folder, EINVAL for a pipe or a device,
-// EFBIG for a file of more bytes than that.
+// The bytes of a regular file, or an errno: EISDIR for a folder, EINVAL for a pipe or a device, EFBIG for a file of
+// more than `max_bytes`.
 std::expected<std::string, int> read_file(const std::string& path, std::size_t max_bytes);
 
 // "enoent", for field errors.

@@ -1,4 +1,4 @@
-// Writes JSON text by appending. Commas are put by the sink; the caller pairs begin and end.
+// Writes JSON text by appending. The sink adds the commas; the caller pairs begin and end.
 //
 // Functions that can meet a value that JSON cannot represent, or that exceeds a limit, return false and
 // leave the reason in the Failure. One thread at a time.
@@ -34,7 +34,7 @@ class TextSink {
   TextSink& operator=(const TextSink&) = delete;
 
   Failure& failure() { return failure_; }
-  // Whether values are refused that could not be read again.
+  // Whether values that could not be read again are refused.
   bool checks() const { return true; }
   std::string take() {
     text_.resize(static_cast<std::size_t>(end_ - text_.data()));
@@ -104,7 +104,7 @@ class TextSink {
   bool check_limits();
 
  private:
-  // Every value is followed by a comma; what closes a container takes the last one back.
+  // Every value is followed by a comma; closing a container removes the last one.
   void trim_comma() {
     if (end_[-1] == ',') --end_;
   }

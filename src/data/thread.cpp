@@ -8,7 +8,7 @@
 
 namespace allm {
 
-// Once a slot is claimed nothing may fail before it is filled.
+// After a slot is claimed, nothing may fail before it is filled.
 static_assert(std::is_nothrow_move_constructible_v<Message>);
 
 // Room for kBlockSize messages. Lists that share a block read only the slots below their own size,

@@ -47,7 +47,8 @@ Error handler_raised_error(const ToolCall& call) {
 Error invalid_question_error(const ToolCall& call) {
   return tool_error(call, ToolError::Reason::invalid_return,
                     "the handler of tool '" + call.name +
-                        "' asked a question that is no UTF-8 text or whose options are no object that JSON can carry");
+                        "' asked a question that is not valid UTF-8 text, or whose options are not an object that JSON "
+                        "can represent");
 }
 
 Error unwritable_result_error(const ToolCall& call, const std::string& problem) {

@@ -11,7 +11,7 @@ namespace detail {
 bool is_utf8_general(std::string_view text);
 }
 
-// Most texts are short and ASCII, and looked at once a turn: those are settled in place.
+// Most texts are short and ASCII, and are checked in every step: they are checked inline.
 inline bool is_utf8(std::string_view text) {
   constexpr std::uint64_t kHighBits = 0x8080808080808080U;
   const char* at = text.data();

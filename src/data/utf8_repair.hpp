@@ -1,4 +1,4 @@
-// Text that has to be shown whatever it is.
+// Repairs text that is not valid UTF-8.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Validation for the layers above, which check a growing thread turn by turn. The rules are those
-// of allm/validate.hpp. Nothing is allocated for what is valid. Safe to call from any thread.
+// Validation for the layers above, which check a growing thread step by step. The rules are those of
+// allm/validate.hpp. Valid values cost no allocation. Safe to call from any thread.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace allm {
 
-// Adds what is wrong with a message, each path beginning with `prefix`.
+// Adds the errors in a message; each path begins with `prefix`.
 void check_message(const Message& message, const Path& prefix, std::vector<FieldError>& errors);
 
-// Adds what is wrong with the messages from index `from` on, at ["messages", i, field].
+// Adds the errors in the messages from index `from` on, at ["messages", i, field].
 void check_messages(const MessageList& messages, std::size_t from, std::vector<FieldError>& errors);
 
 // Fails with ValidationError `invalid_request` if two tools have one name.

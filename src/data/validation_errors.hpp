@@ -1,4 +1,4 @@
-// Validation errors in words. Pure functions, safe to call from any thread.
+// Messages for validation errors. Pure functions, safe to call from any thread.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace allm {
 
-// What the words say beyond path and reason, where known.
+// Details for the message beyond path and reason, where known.
 struct ErrorDetails {
   std::string duplicate_name = {};  // for duplicate_name
   std::string part_type = {};       // for invalid_part_type

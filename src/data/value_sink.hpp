@@ -1,5 +1,5 @@
-// Builds a Json where TextSink writes a text, with the same interface. It carries whatever Json
-// can, invalid UTF-8 and NaN too, so nothing fails.
+// Builds a Json, with the interface of TextSink. A Json can hold every value, also invalid UTF-8 and
+// NaN, so nothing fails.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace allm::codec {
 
 class ValueSink {
  public:
-  // A place for failures that never come.
+  // Required by the interface; never set.
   Failure& failure() { return failure_; }
   bool checks() const { return false; }
   Json take() { return std::move(result_); }

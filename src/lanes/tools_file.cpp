@@ -94,7 +94,7 @@ class ToolsFileReader {
     if (node == nullptr) return;
     if (const auto* text = node->as_string()) {
       Result<Json> schema = parse_json(text->get());
-      if (!schema) return table.report("schema", "is no JSON: " + schema.error().message());
+      if (!schema) return table.report("schema", "is not valid JSON: " + schema.error().message());
       tool.schema = *std::move(schema);
     } else if (node->is_table()) {
       tool.schema = json_of(*node);
@@ -102,7 +102,7 @@ class ToolsFileReader {
       return table.report("schema", "must be a table, or a text that is JSON");
     }
     if (const auto compiled = Schema::compile(tool.schema); !compiled) {
-      table.report("schema", "is no JSON Schema: " + compiled.error().message());
+      table.report("schema", "is not a valid JSON Schema: " + compiled.error().message());
     }
   }
 

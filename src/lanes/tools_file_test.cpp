@@ -119,8 +119,9 @@ schema = { type = 5 }
 [tool.limits]
 memory = "many"
 )");
-  for (const char* part : {"t.toml:5: tool 't': 'input' is 'xml'; there are arguments, json",
-                           "t.toml:6: tool 't': 'schema' is no JSON Schema", "t.toml:8: tool 't': 'memory' must be"}) {
+  for (const char* part :
+       {"t.toml:5: tool 't': 'input' is 'xml'; there are arguments, json",
+        "t.toml:6: tool 't': 'schema' is not a valid JSON Schema", "t.toml:8: tool 't': 'memory' must be"}) {
     EXPECT_NE(message.find(part), std::string::npos) << part << "\nin\n" << message;
   }
 }
