@@ -62,7 +62,7 @@ class Timer {
 class Runtime {
  public:
   // Throws std::system_error if the system has no descriptors left, as the first call of process() does.
-  static std::shared_ptr<Runtime> create(RuntimeOptions options = {});
+  static std::shared_ptr<Runtime> create(const RuntimeOptions& options = {});
   // The runtime of the process, made at its first use and never destroyed.
   static const std::shared_ptr<Runtime>& process();
 

@@ -51,6 +51,7 @@ ApprovalGate both(ApprovalGate first, ApprovalGate second) {
     std::vector<Approval> decisions = first(calls);
     if (decisions.size() != calls.size()) return decisions;
     std::vector<ToolCall> rewritten;
+    rewritten.reserve(calls.size());
     for (std::size_t i = 0; i < calls.size(); ++i) rewritten.push_back(with_arguments(calls[i], decisions[i]));
     std::vector<Approval> more = second(rewritten);
     if (more.size() != calls.size()) return more;

@@ -68,6 +68,12 @@ bool read(Reader& reader, Node node, std::variant<Kind...>& out) {
   std::string value;
   SourceParts<std::string> parts{type, value};
   if (!read_plain(reader, node, parts)) return false;
+  if constexpr (kHasId) {
+    if (type == "file_id") {
+      out = MediaId{std::move(value)};
+      return true;
+    }
+  }
   if (type == "binary") {
     std::optional<std::string> bytes = base64_decode(value);
     if (!bytes.has_value()) {
@@ -80,8 +86,6 @@ bool read(Reader& reader, Node node, std::variant<Kind...>& out) {
     out = MediaUrl{std::move(value)};
   } else if (type == "file") {
     out = MediaPath{std::move(value)};
-  } else if (kHasId && type == "file_id") {
-    if constexpr (kHasId) out = MediaId{std::move(value)};
   } else {
     reader.fail("atom_decode_failed", fmt::format("unknown word \"{:.64}\"; allowed are binary, base64, url, file{}",
                                                   type, kHasId ? ", file_id" : ""));

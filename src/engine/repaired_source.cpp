@@ -133,18 +133,27 @@ void repair_error(Error& error) {
 
 }  // namespace
 
+// One object is returned on all paths, so that the event of the source is not moved.
 Poll RepairedSource::poll(const Waker& waker) {
-  if (ready_at_ < ready_.size()) return std::move(ready_[ready_at_++]);
-  Poll polled = source_->poll(waker);
-  if (!polled.has_event()) return polled;
+  const bool is_ready = ready_at_ < ready_.size();
+  Poll polled = is_ready ? Poll(std::move(ready_[ready_at_])) : source_->poll(waker);
+  if (is_ready) {
+    ++ready_at_;
+  } else if (polled.has_event()) {
+    repair_polled(polled);
+  }
+  return polled;
+}
+
+void RepairedSource::repair_polled(Poll& polled) {
   repair(polled.event());
-  if (tails_.empty()) return polled;
+  if (tails_.empty()) return;
   ready_.clear();
   ready_at_ = 0;
   end_tails(polled.event());
-  if (ready_.empty()) return polled;
+  if (ready_.empty()) return;
   ready_.push_back(polled.take());
-  return std::move(ready_[ready_at_++]);
+  polled = Poll(std::move(ready_[ready_at_++]));
 }
 
 void RepairedSource::repair(Event& event) {

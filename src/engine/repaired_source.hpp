@@ -27,6 +27,8 @@ class RepairedSource : public EventSource {
     std::string bytes;
   };
 
+  // Repairs the event of the source; replaces it by the rest of a tail that has to come before it.
+  void repair_polled(Poll& polled);
   void repair(Event& event);
   void repair_delta(EventTag tag, const std::optional<std::string>& id, std::string& delta);
   // Puts the rest of every tail that `event` ends into `ready_`, as deltas to be delivered before the event.

@@ -40,6 +40,8 @@ class SseDecoder : public BodyDecoder {
   void fail(Error error, std::vector<Event>& events);
   // Ends the stream with an error: the current event is malformed.
   void fail_malformed(std::string_view message, std::string_view payload, std::vector<Event>& events);
+  // Whether a terminal event was produced.
+  bool has_ended() const { return done_; }
   std::string_view provider() const { return provider_; }
   bool include_raw_chunks() const { return include_raw_chunks_; }
   // The text so far that was not part of an event, truncated to a limit.

@@ -23,7 +23,7 @@ void Timer::cancel() {
   task_.reset();
 }
 
-std::shared_ptr<Runtime> Runtime::create(RuntimeOptions options) {
+std::shared_ptr<Runtime> Runtime::create(const RuntimeOptions& options) {
   return std::shared_ptr<Runtime>(new Runtime(std::make_unique<Impl>(options)));
 }
 

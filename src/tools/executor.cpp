@@ -35,8 +35,8 @@ class AwaitedAnswer {
 // Owned only by the copies of the completion: the destruction of the last copy means that there will be no answer.
 class AnswerSink : public ToolCompletion::Sink {
  public:
-  AnswerSink(std::shared_ptr<AwaitedAnswer> answer, ToolContext context)
-      : answer_(std::move(answer)), context_(std::move(context)) {}
+  AnswerSink(std::shared_ptr<AwaitedAnswer> answer, const ToolContext& context)
+      : answer_(std::move(answer)), context_(context) {}
   AnswerSink(const AnswerSink&) = delete;
   AnswerSink& operator=(const AnswerSink&) = delete;
   ~AnswerSink() override { answer_->give(ToolFailure{no_answer_error(context_.tool_call())}); }

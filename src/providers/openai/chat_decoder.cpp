@@ -43,7 +43,7 @@ class ChatDecoder final : public StreamDecoder {
     }
     begin_chunk(body, events);
     add(body, {}, events);
-    if (!SseDecoder::done()) end_message(true, events);
+    if (!has_ended()) end_message(true, events);
   }
 
   bool is_whole() const override { return message_.has_finish(); }

@@ -37,7 +37,7 @@ class StreamDecoder : public SseDecoder {
  public:
   void feed(std::string_view bytes, std::vector<Event>& events) final;
   void finish(std::vector<Event>& events) final;
-  bool done() const final { return SseDecoder::done() || whole_.done(); }
+  bool done() const final { return has_ended() || whole_.done(); }
   void set_limits(const DecoderLimits& limits) final;
 
  protected:
