@@ -61,5 +61,5 @@ int main() {
 
   if (result->steps.size() != 2) return fail("two model calls");
   if (result->thread.messages[2].text() != R"({"city":"Rome","celsius":21})") return fail("the tool's result");
-  return result->halted_reason() == allm::halted::completed ? 0 : fail(std::string(result->halted_reason()));
+  return result->halted_reason() == allm::halted::completed ? 0 : fail(result->halted_reason());
 }

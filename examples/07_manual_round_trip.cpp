@@ -59,5 +59,5 @@ int main() {
   std::cout << result->text() << '\n';
 
   if (answered != 2) return fail("two calls answered");
-  return result->halted_reason() == allm::halted::completed ? 0 : fail(std::string(result->halted_reason()));
+  return result->halted_reason() == allm::halted::completed ? 0 : fail(result->halted_reason());
 }

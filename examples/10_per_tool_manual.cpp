@@ -37,7 +37,7 @@ int main() {
 
   const allm::Result<allm::ChatResult> paused = allm::chat(engine, {allm::user("Send 40 to Bob.")});
   if (!paused) return fail(paused.error().message());
-  if (paused->halted_reason() != allm::halted::manual_tool_calls) return fail(std::string(paused->halted_reason()));
+  if (paused->halted_reason() != allm::halted::manual_tool_calls) return fail(paused->halted_reason());
   std::cout << "run by the loop: " << paused->steps[0].tool_results[0].text() << '\n';
 
   allm::Thread thread = paused->thread;
@@ -51,5 +51,5 @@ int main() {
   std::cout << "assistant:       " << result->text() << '\n';
 
   if (paused->manual_tool_calls().size() != 1) return fail("one manual call");
-  return result->halted_reason() == allm::halted::completed ? 0 : fail(std::string(result->halted_reason()));
+  return result->halted_reason() == allm::halted::completed ? 0 : fail(result->halted_reason());
 }

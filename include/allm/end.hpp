@@ -117,8 +117,8 @@ using StepEnd = std::variant<ended::Completed, ended::AskUser, ended::Halted, en
 using RunEnd = std::variant<ended::Completed, ended::AskUser, ended::Halted, ended::ToolError, ended::Manual,
                             ended::Cancelled, ended::Failed, ended::Limit, ended::MaxTurns, ended::HaltWhen>;
 
-// The reason as text. The view is valid as long as `end`.
-std::string_view halted_reason(const StepEnd& end);
-std::string_view halted_reason(const RunEnd& end);
+// The reason as text: one of allm::halted, or the reason of a handler that called halt().
+std::string halted_reason(const StepEnd& end);
+std::string halted_reason(const RunEnd& end);
 
 }  // namespace allm

@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "allm/end.hpp"
@@ -55,10 +54,8 @@ struct ChatResult {
   template <class T>
   Result<T> as() const;
 
-  // The end as text, "completed" and so on. The view is valid as long as the result; a temporary
-  // result gives a copy.
-  std::string_view halted_reason() const& { return allm::halted_reason(end); }
-  std::string halted_reason() const&& { return std::string(allm::halted_reason(end)); }
+  // The end as text, "completed" and so on.
+  std::string halted_reason() const { return allm::halted_reason(end); }
   // The error that ended the run if the end is Failed; else null.
   const Error* error() const;
   // The question that waits for an answer, if the end is AskUser; else null.

@@ -150,8 +150,7 @@ class AgentCall : public PolledCall {
         std::holds_alternative<ended::Completed>(result.end) || std::holds_alternative<ended::HaltWhen>(result.end);
     if (is_answer) return ok(result.text());
     if (std::holds_alternative<ended::Manual>(result.end)) return failed("one of its calls waits for the program");
-    return failed(result.error() != nullptr ? result.error()->message()
-                                            : "it was stopped: " + std::string(result.halted_reason()));
+    return failed(result.error() != nullptr ? result.error()->message() : "it was stopped: " + result.halted_reason());
   }
 
   ToolOutcome failed(const std::string& why) const {

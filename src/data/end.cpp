@@ -23,7 +23,7 @@ struct ReasonOf {
 
 std::string_view to_string(PendingKind kind) { return enum_name(kind); }
 
-std::string_view halted_reason(const StepEnd& end) { return std::visit(ReasonOf{}, end); }
-std::string_view halted_reason(const RunEnd& end) { return std::visit(ReasonOf{}, end); }
+std::string halted_reason(const StepEnd& end) { return std::string(std::visit(ReasonOf{}, end)); }
+std::string halted_reason(const RunEnd& end) { return std::string(std::visit(ReasonOf{}, end)); }
 
 }  // namespace allm

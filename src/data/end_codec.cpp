@@ -236,7 +236,7 @@ Json with_metadata(Json facts, const Json& metadata) {
 }
 
 EndFields end_fields(const RunEnd& end) {
-  EndFields fields{.halted_reason = std::string(halted_reason(end))};
+  EndFields fields{.halted_reason = halted_reason(end)};
   if (const auto* ask = std::get_if<ended::AskUser>(&end)) {
     fields.pending_question = ask->question;
     fields.pending_tool_call_id = ask->tool_call_id;
