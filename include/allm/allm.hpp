@@ -1,5 +1,5 @@
-// Includes all headers of the library allm::allm. Where compile time matters, include single headers instead. Two
-// headers are not included here: allm/testing.hpp, for tests, and allm/asio.hpp, for programs that use Asio.
+// Includes all headers of the library allm::allm. Where compile time matters, include single headers instead. Not
+// included: allm/testing.hpp with the headers of the test library allm::testing, and allm/asio.hpp, which needs Asio.
 #pragma once
 
 #include "allm/adapter.hpp"

@@ -1,8 +1,8 @@
 // Errors: they are returned, never thrown.
 //
 // Every function of allm that can fail returns `Result<T>`. An `Error` has one of six kinds, a reason from the closed
-// set of its kind, a message for people and metadata for programs. Two reasons differ if the caller should do something
-// different next. Errors are immutable and cheap to copy; several threads may share one.
+// set of its kind, a message for people and metadata for programs. Failures have different reasons if the caller should
+// handle them differently. Errors are immutable and cheap to copy; several threads may share one.
 //
 // Exceptions leave the library in three cases only: a callback of the program threw on the thread that called allm;
 // memory is exhausted (std::bad_alloc); the system has no descriptors left for a new Runtime or WakeQueue
@@ -31,22 +31,22 @@ using Json = nlohmann::ordered_json;
 struct EngineError {
   enum class Reason : std::uint8_t {
     missing_adapter,
-    missing_stream_adapter,  // never produced; read from saved data
+    missing_stream_adapter,  // allm never makes it; saved data may contain it
     missing_model,
     missing_key,
-    unknown_tool,
-    invalid_engine,
-    unsupported_response_format,  // never produced; read from saved data
-    no_image_adapter,             // never produced; read from saved data
-    catalog_not_loaded,
+    unknown_tool,                 // a call names a tool that does not exist
+    invalid_engine,               // the configuration, a file or the process cannot be used; see the message
+    unsupported_response_format,  // allm never makes it; saved data may contain it
+    no_image_adapter,             // allm never makes it; saved data may contain it
+    catalog_not_loaded,           // the catalogue has no models
   };
   Reason reason = Reason::invalid_engine;
   std::optional<std::string> provider = std::nullopt;
 };
 
-// The model's provider failed or refused. `rate_limited`, `provider_unavailable`, `timeout` and
-// `network_error` are temporary (the engine retries the first three by itself); the others need a
-// change of the request or the configuration.
+// The model's provider failed or refused the call. `rate_limited`, `provider_unavailable`, `timeout` and
+// `network_error` are temporary. By default the engine retries the first three (allm/retry.hpp). For the other reasons,
+// the request or the configuration has to be changed.
 struct AdapterError {
   enum class Reason : std::uint8_t {
     rate_limited,
@@ -69,7 +69,7 @@ struct AdapterError {
   std::optional<std::string> request_id = std::nullopt;       // the provider's id of the call
 };
 
-// A stream failed while it was read.
+// A stream failed while it was read. `event_index` is the index, from 0, of the provider's event that caused the error.
 struct StreamError {
   enum class Reason : std::uint8_t { adapter_error, cancelled, timeout, malformed_event, unknown };
   Reason reason = Reason::unknown;
@@ -77,7 +77,7 @@ struct StreamError {
   std::optional<std::int64_t> event_index = std::nullopt;
 };
 
-// One step of a path into a value: a field's name or an index.
+// One element of a path into a JSON value: the name of a member, or an index of an array.
 using PathStep = std::variant<std::string, std::int64_t>;
 using Path = std::vector<PathStep>;
 
@@ -88,7 +88,7 @@ struct FieldError {
   bool operator==(const FieldError&) const;
 };
 
-// Input was rejected before anything was done. `errors` holds every error found, in rule order.
+// Input was rejected before anything was done. `errors` has every error that was found, in the order of the checks.
 struct ValidationError {
   enum class Reason : std::uint8_t {
     invalid_request,
@@ -96,9 +96,9 @@ struct ValidationError {
     invalid_tool,
     invalid_thread,
     invalid_session,
-    invalid_session_input,  // never produced; read from saved data
+    invalid_session_input,  // allm never makes it; saved data may contain it
     unsupported_capability,
-    invalid_image_request,  // never produced; read from saved data
+    invalid_image_request,  // allm never makes it; saved data may contain it
     invalid_option,
     invalid_schema,
     invalid_scenario,
@@ -107,7 +107,7 @@ struct ValidationError {
   std::vector<FieldError> errors;
 };
 
-// A tool call failed, and the runtime made the error. A failure that the handler reports is not a ToolError; see
+// A tool call failed, and allm reports it. A failure that the handler itself reports is not a ToolError; see
 // ToolFailure.
 struct ToolError {
   enum class Reason : std::uint8_t {
@@ -118,7 +118,7 @@ struct ToolError {
     not_found,          // the tool has no handler
     encoding_failed,    // the result cannot be written as JSON
     invalid_arguments,  // the model's arguments are not a JSON object or break the tool's schema
-    unknown_tool,       // reported to the model under OnUnknownTool::report
+    unknown_tool,       // the tool does not exist, and the option is OnUnknownTool::report
     not_run,            // skipped: another call, a limit or a cancellation ended the step
     overloaded,         // too many handlers still run past their deadlines
     denied,             // the approval gate refused the call
@@ -135,7 +135,7 @@ struct SessionError {
     session_in_error_state,
     unknown_tool_call_id,
     invalid_status_for_operation,
-    no_pending_tool_call,  // never produced; read from saved data
+    no_pending_tool_call,  // allm never makes it; saved data may contain it
   };
   Reason reason = Reason::invalid_status_for_operation;
 };
@@ -148,7 +148,7 @@ std::string_view to_string(ValidationError::Reason reason);
 std::string_view to_string(ToolError::Reason reason);
 std::string_view to_string(SessionError::Reason reason);
 
-// The reason of a given name, or nullopt.
+// The reason with that name, or nullopt: reason_from_string<ToolError::Reason>("timeout").
 template <class Reason>
 std::optional<Reason> reason_from_string(std::string_view name);
 
@@ -156,9 +156,9 @@ class Error {
  public:
   using Detail = std::variant<EngineError, AdapterError, StreamError, ValidationError, ToolError, SessionError>;
 
-  // An empty message is replaced by a default one: the kind, the provider or tool in parentheses
-  // where known, and the reason. `metadata` is a JSON object; `reported_cause` any JSON value.
-  // `Kind` is one of the six.
+  // `Kind` is one of the six structs above. An empty message is replaced by a default message: the kind, the provider
+  // or the tool in parentheses if it is known, and the reason. `metadata` is a JSON object; `reported_cause` is any
+  // JSON value.
   template <class Kind>
     requires std::is_enum_v<typename Kind::Reason>
   Error(Kind detail, std::string message = {});
@@ -172,13 +172,13 @@ class Error {
   const Detail& detail() const;
   const std::string& message() const;
   const Json& metadata() const;
-  // The cause as a provider or a script reported it, in its own form; null for most errors. In the JSON form it is
-  // `cause`.
+  // The cause as the provider or a test script reported it, unchanged; null for most errors. In the JSON form of the
+  // error its name is `cause`.
   const Json& reported_cause() const;
   // The exception that caused the error, for `std::rethrow_exception`; null for most errors. It is not part of the JSON
   // form, and operator== ignores it.
   const std::exception_ptr& cause() const;
-  // The same error with this exception as its cause.
+  // Returns a copy of the error whose cause() is this exception.
   Error with_cause(std::exception_ptr cause) const;
 
   // "EngineError", "AdapterError", …
@@ -210,7 +210,7 @@ using Status = std::expected<void, Error>;
 // Makes a ValidationError about one field.
 Error validation_error(ValidationError::Reason reason, Path path, std::string field_reason, std::string message = {});
 
-// "messages[1].tool_call_id"
+// The path as text: "messages[1].tool_call_id".
 std::string to_string(const Path& path);
 
 }  // namespace allm

@@ -1,8 +1,9 @@
 // Messages, the elements of a conversation. Plain values: several threads may read one, one thread at a time may change
 // it.
 //
-// In every struct, `metadata` is a JSON object with further data of the program or the provider, and `unknown_fields`
-// has the members of the JSON form that this version does not know; they are written again.
+// In every struct, `metadata` is a JSON object with further data of the program or the provider. `unknown_fields` has
+// the members that a value had when it was read from JSON and that this version of allm does not know (null if there
+// are none). They are written again with the value.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +54,8 @@ struct AudioPart {
   bool operator==(const AudioPart&) const;
 };
 
-// A part of a type that this version does not know, kept as it was read and written again unchanged. Validation rejects
-// it, so it is never sent to a model.
+// A part of a type that this version of allm does not know. It is kept as it was read and is written again unchanged.
+// Validation rejects it, so it is never sent to a model.
 struct UnknownPart {
   Json value;
   bool operator==(const UnknownPart&) const;
@@ -63,8 +64,8 @@ struct UnknownPart {
 using Part = std::variant<TextPart, ImagePart, FilePart, AudioPart, UnknownPart>;
 using Content = std::variant<std::string, std::vector<Part>>;
 
-// A model's request to run a tool. `raw_arguments` is the text that the model sent; `arguments` is its value, or `{}`
-// if that text is not a JSON object.
+// A model's request to run a tool. `raw_arguments` is the text that the model sent. `arguments` is that text parsed, or
+// `{}` if the text is not a JSON object.
 struct ToolCall {
   std::string id = {};
   std::string name = {};
@@ -79,19 +80,19 @@ struct Message {
   Role role = Role::user;
   Content content;
   std::optional<std::string> name = std::nullopt;
-  std::optional<std::string> tool_call_id = std::nullopt;  // for role tool: the call it answers
+  std::optional<std::string> tool_call_id = std::nullopt;  // in a tool message: the id of the call that it answers
   // Calls that an assistant message makes. In JSON they are `metadata.tool_calls`.
   std::vector<ToolCall> tool_calls = {};
   Json metadata = empty_object();
   Json unknown_fields = null_json();
 
-  // The message's text: the content itself, or its text parts joined.
+  // The message's text: the content itself, or its text parts joined without a separator.
   std::string text() const;
 
   bool operator==(const Message&) const;
 };
 
-// Make a message of that role.
+// Make a message of role system, user, assistant or tool.
 Message system(Content content);
 Message user(Content content);
 Message assistant(Content content);

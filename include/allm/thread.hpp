@@ -1,8 +1,9 @@
-// Thread: the messages of a conversation. Copies of a thread share their messages.
+// Thread: the messages of a conversation. (A thread of execution is called "a thread of the program" here.) Copies of a
+// thread share their messages.
 //
-// Every step of a run returns the thread in its current state. Copying a thread costs two reference
-// counts, whatever its length, and appending to one copy does not change another. A run of a thousand
-// steps therefore keeps one history and not a thousand.
+// Every step of a run returns the thread as it is after the step. Copying the messages costs two reference counts,
+// however many there are, and appending to one copy does not change another. So a run of a thousand steps keeps one
+// history, not a thousand.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +16,10 @@
 
 namespace allm {
 
-// An append-only list of messages with cheap copies. Elements are never modified once they are in a list. One thread of
-// the program at a time may modify a list; different copies may be read and appended to by several threads at the same
-// time. An index must be less than size(). Iterators refer to the list and are valid as long as it exists.
+// An append-only list of messages that is cheap to copy. Messages in a list are never modified. One thread of the
+// program at a time may append to a list. Several threads of the program may each read and append to a copy of their
+// own at the same time. An index must be less than size(). Iterators refer to the list and are valid as long as it
+// exists.
 class MessageList {
  public:
   class Iterator;
