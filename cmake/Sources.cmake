@@ -1,6 +1,7 @@
 # Finds the sources. The next build finds new files by itself; there is no list to edit.
 
-file(GLOB ALLM_PUBLIC_HEADERS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/allm/*.hpp")
+file(GLOB ALLM_PUBLIC_HEADERS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/allm/*.hpp"
+  "${PROJECT_SOURCE_DIR}/include/allm/detail/*.hpp")
 # The headers of allm::testing; scripts/lint_includes.py gives them the layer `testing`.
 set(ALLM_TESTING_HEADERS ${ALLM_PUBLIC_HEADERS})
 list(FILTER ALLM_TESTING_HEADERS INCLUDE REGEX "/(conformance|fake|recording|scenario|testing)\\.hpp$")

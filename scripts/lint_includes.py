@@ -7,11 +7,12 @@
 Rules:
   1. A file of src/<layer>/ includes only files of its own layer and of the layers that LAYERS lists for it.
      PUBLIC_HEADERS has the layer of each public header.
-  2. A public header includes only public headers, the standard library and nlohmann/json. allm/asio.hpp may include
-     Asio; no other file of include/ or src/ includes allm/asio.hpp.
+  2. A public header includes only public headers, the standard library and nlohmann/json. allm/asio.hpp and its
+     implementation may include Asio; no file of include/ or src/ includes allm/asio.hpp.
   3. Headers include one another without cycles.
   4. Every file included with quotes exists; paths start at src/ or at include/.
   5. File names are snake_case.
+  6. Examples, tests and benchmarks do not include the headers in allm/detail/.
 Tests (*_test.cpp) may include every layer except the command, because they may need an engine with a scripted model, and
 the shared headers in tests/.
 """
@@ -31,12 +32,13 @@ LAYERS["testing"] = set(LAYERS)
 LAYERS["cli"] = set(LAYERS)
 LAYERS["helper"] = set(MAIN_LINE)  # the executable allm-helper
 
-# The layer of each header in include/allm/.
+# The layer of each header in include/allm/. Those in detail/ are the implementation of public templates: programs do
+# not include them.
 PUBLIC_HEADERS = {
-    "data": "end error event handler handler_forms json lane media message model pending_call request response result serialize session "
-            "thread tool tool_outcome trace usage validate",
-    "schema": "describe describe_detail schema structured typed_tool",
-    "runtime": "asio runtime stream wake_queue",
+    "data": "detail/handler_forms end error event handler json lane media message model pending_call request response result "
+            "serialize session thread tool tool_outcome trace usage validate",
+    "schema": "describe detail/describe schema structured typed_tool",
+    "runtime": "asio detail/asio_operation runtime stream wake_queue",
     "engine": "adapter approval catalogue engine executor keys options prepare_step retry telemetry",
     "tools": "tool_help",
     "lanes": "tool_runner tools_file workers",
@@ -52,10 +54,11 @@ LAYER_OF_HEADER = {name: layer for layer, names in PUBLIC_HEADERS.items() for na
 PUBLIC_THIRD_PARTY = {"nlohmann/json.hpp", "nlohmann/json_fwd.hpp"}
 # The bridge to Asio, which no other file of include/ or src/ may include.
 ASIO_BRIDGE = "allm/asio.hpp"
+ASIO_FILES = {"include/allm/asio.hpp", "include/allm/detail/asio_operation.hpp"}
 
 
 def is_allowed_in_public(path, target):
-    bridge = path == f"include/{ASIO_BRIDGE}" and target.startswith(("boost/asio/", "asio/"))
+    bridge = path in ASIO_FILES and target.startswith(("boost/asio/", "asio/"))
     return bridge or target in PUBLIC_THIRD_PARTY
 
 
@@ -74,7 +77,7 @@ def includes(path):
 def layer_of(path):
     """The layer of a path such as src/data/codec.hpp or include/allm/json.hpp; None if unknown."""
     if path.startswith("include/"):
-        return LAYER_OF_HEADER.get(pathlib.PurePosixPath(path).stem)
+        return LAYER_OF_HEADER.get(path.removeprefix("include/allm/").removesuffix(".hpp"))
     layer = path.split("/")[1]
     return layer if layer in LAYERS else None
 
@@ -102,6 +105,13 @@ def find_cycle(graph):
         if cycle:
             return cycle
     return None
+
+
+def detail_in_programs(root):
+    """Programs are written as users write theirs: with the public headers only."""
+    files = sorted(f for top in ("examples", "tests", "bench") for f in (root / top).rglob("*.[ch]pp"))
+    return [f"{f.relative_to(root).as_posix()}:{line}: a program does not include {target}; include the public header"
+            for f in files for line, _, target in includes(f) if target.startswith("allm/detail/")]
 
 
 def check(root):
@@ -151,6 +161,7 @@ def check(root):
             allowed = LAYERS["testing"] | {"testing"} | LAYERS[layer] if test else LAYERS[layer]
             if other is not None and other != layer and other not in allowed:
                 problems.append(f'{where}: {layer} may not include {other} ("{target}")')
+    problems += detail_in_programs(root)
     cycle = find_cycle(graph)
     if cycle:
         problems.append("headers include one another in a circle: " + " -> ".join(cycle))
@@ -177,6 +188,9 @@ SELF_TEST = [
     ({"include/allm/allm.hpp": '#include "allm/fake.hpp"\n', "include/allm/fake.hpp": ""}, "top may not include testing"),
     ({"include/allm/json.hpp": "#include <curl/curl.h>\n"}, "no type of <curl/curl.h>"),
     ({"include/allm/asio.hpp": "#include <boost/asio/post.hpp>\n"}, None),
+    ({"include/allm/detail/describe.hpp": "", "include/allm/describe.hpp": '#include "allm/detail/describe.hpp"\n'}, None),
+    ({"include/allm/detail/describe.hpp": "", "examples/a.cpp": "#include <allm/detail/describe.hpp>\n"},
+     "a program does not include"),
     ({"include/allm/json.hpp": "#include <boost/asio/post.hpp>\n"}, "no type of <boost/asio/post.hpp>"),
     ({"include/allm/asio.hpp": "", "src/data/a.cpp": '#include "allm/asio.hpp"\n'}, "only programs include"),
     ({"include/allm/json.hpp": "#include <simdjson.h>\n"}, "no type of <simdjson.h>"),

@@ -39,7 +39,7 @@
 #include <utility>
 #include <vector>
 
-#include "allm/describe_detail.hpp"
+#include "allm/detail/describe.hpp"
 
 namespace allm {
 

@@ -30,7 +30,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "allm/handler_forms.hpp"
+#include "allm/detail/handler_forms.hpp"
 #include "allm/message.hpp"
 #include "allm/tool_outcome.hpp"
 
