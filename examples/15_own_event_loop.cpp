@@ -65,7 +65,7 @@ class Sensor {
 class Conversation {
  public:
   Conversation(const allm::Engine& engine, const std::string& text)
-      : wakeup_(std::make_shared<Descriptor>(eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC))),  // 1: the first poll
+      : wakeup_(std::make_shared<Descriptor>(eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC))),  // 1: poll once at first
         waker_([wakeup = wakeup_] { eventfd_write(wakeup->fd, 1); }),
         stream_(allm::stream(engine, {allm::user(text)})) {}
 

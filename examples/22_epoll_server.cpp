@@ -72,7 +72,7 @@ class Chat {
       if (event.is_end()) return false;
       if (const auto* text = event.event().get_if<allm::TextDelta>()) send_text(text->delta);
     }
-    return true;  // the key is from an earlier chat with this descriptor
+    return true;  // the wake-up was for an earlier chat that had this descriptor
   }
 
  private:

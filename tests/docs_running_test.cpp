@@ -98,11 +98,11 @@ TEST_F(RunningGuide, Defaults) {
   const allm::Engine engine({
       .adapter = model,
       .defaults = {.temperature = 0.2, .max_turns = 4, .run_timeout = std::chrono::minutes(2)},
-      .params = {{"top_p", 0.9}},  // settings that only the provider knows
+      .params = {{"top_p", 0.9}},  // settings under names of the provider
   });
   const auto first = allm::chat(engine, {allm::user("hi")});                         // temperature 0.2
   const auto second = allm::chat(engine, {allm::user("hi")}, {.temperature = 0.7});  // temperature 0.7, top_p 0.9
-  const allm::Engine strict = engine.with_defaults({.max_turns = 1});                // instead of the defaults above
+  const allm::Engine strict = engine.with_defaults({.max_turns = 1});                // replaces the defaults above
   // [/running-defaults]
   ASSERT_TRUE(first && second);
   EXPECT_EQ(model->requests()[0].request.temperature, 0.2);
