@@ -2,15 +2,15 @@
 // form blocks and returns the result. The stream form returns a stream of events at once; the run proceeds while the
 // stream is read. The folded form is finish() of the stream, so both give equal results.
 //
-// Safe to call from any thread. Engine and options are copied, so that they need not outlive a stream. Callbacks of the
-// options run on the consumer's thread: the thread that calls the folded form or reads the stream. A stream shows a
-// failure as an ErrorEvent, and its finish() returns it.
+// All functions are safe to call from any thread. Engine and options are copied, so they need not outlive a stream.
+// Callbacks of the options run on the consumer's thread: the thread that calls the folded form or reads the stream. If
+// a run fails, its stream has an ErrorEvent, and finish() returns the error.
 //
 // A run starts from a thread or from a request (messages and settings in one value). Each setting comes from the call
 // options, then from the request, then from the engine, then from its default. Tools of all three are merged by name: a
-// tool of the call options replaces one of the request, which replaces one of the engine. The settings and the metadata
-// of a request apply to all steps of the run. Write the name of the type, chat(engine, Request{.messages = …}): without
-// it the call is ambiguous for g++ 12.
+// tool of the call options replaces one of the request, which replaces one of the engine. (generate is an exception;
+// see there.) The settings and the metadata of a request apply to all steps of the run. Write the type of a request in
+// the call, chat(engine, Request{.messages = …}): without it the call is ambiguous for g++ 12.
 #pragma once
 
 #include <string>
@@ -26,20 +26,21 @@
 
 namespace allm {
 
-// One model call; runs no tools. A failure after the message has begun is in the response (finish_reason error,
-// `error`); before that it is returned. If the request has tools, the engine's tools are not sent. Blocks.
+// Makes one model call and runs no tools. A failure before the message has begun is returned. A failure after that is
+// in the response: `finish_reason` is error, and `error` is set. If the request has tools, the engine's tools are not
+// sent. generate blocks.
 Result<Response> generate(const Engine& engine, Request request, const CallOptions& options = default_options());
 ResponseStream stream_generate(const Engine& engine, Request request, const CallOptions& options = default_options());
 
-// One model call and the tool calls that it asks for. Blocks.
+// Makes one model call and runs the tool calls that the model asks for. step blocks.
 Result<StepResult> step(const Engine& engine, Thread thread, const CallOptions& options = default_options());
 Result<StepResult> step(const Engine& engine, Request request, const CallOptions& options = default_options());
 StepStream stream_step(const Engine& engine, Thread thread, const CallOptions& options = default_options());
 StepStream stream_step(const Engine& engine, Request request, const CallOptions& options = default_options());
 
 // Runs steps until there is an answer, a question for the user or another reason to stop (allm/end.hpp). An error in
-// the first step is returned; an error in a later step ends the run with halted_reason "error", and the result has the
-// steps before it. Blocks.
+// the first step is returned. An error in a later step ends the run with halted_reason "error", and the result has the
+// steps before it. chat blocks; stream is its stream form.
 Result<ChatResult> chat(const Engine& engine, Thread thread, const CallOptions& options = default_options());
 Result<ChatResult> chat(const Engine& engine, Request request, const CallOptions& options = default_options());
 ChatStream stream(const Engine& engine, Thread thread, const CallOptions& options = default_options());

@@ -24,21 +24,24 @@ struct EngineOptions {
   std::shared_ptr<Adapter> adapter = nullptr;
   std::optional<ModelRef> model = std::nullopt;
   std::vector<Tool> tools = {};
-  std::shared_ptr<ToolExecutor> tool_executor = nullptr;             // default: handlers and lanes of the tools
+  std::shared_ptr<ToolExecutor> tool_executor = nullptr;             // default: each tool runs in its own lane
   std::shared_ptr<ToolResultEncoder> tool_result_encoder = nullptr;  // default: JsonToolResultEncoder
-  ApprovalGate approve = nullptr;                                    // for every run without a gate of its own
-  // Options for every call and request that does not set them. Tools in it are added to `tools`.
+  ApprovalGate approve = nullptr;                                    // for runs whose options have no gate
+  // Options for every run whose call options and request do not set them. `defaults.tools` are added to `tools`.
   CallOptions defaults = {};
-  // Settings for the provider, by its own names: {"top_p": 0.9}. Names of allm's own options ({"temperature": 0.2,
-  // "max_turns": 4}, for settings from a file) set those options if `defaults` does not; only the event filters are
-  // ignored here. A name that is nearly one of allm's options fails the run with an error that names the option.
+  // Settings for the provider, by its own names: {"top_p": 0.9}. Names of allm's own options set those options if
+  // `defaults` does not ({"temperature": 0.2, "max_turns": 4}: useful for settings from a file). Only the event filters
+  // (emit_… and include_raw_chunks) are ignored here. If a name is nearly that of an option, every run fails with an
+  // error that names the option.
   Json params = empty_object();
   Json context = empty_object();  // for handlers, if neither the call nor the session has a context
   RetryPolicy retry = RetryPolicy::standard();
   std::shared_ptr<Telemetry> telemetry = nullptr;
-  std::shared_ptr<const Catalogue> catalogue = nullptr;  // for capability checks and costs
-  std::shared_ptr<Runtime> runtime = nullptr;            // default: Runtime::process()
-  // Check tool arguments against their schemas. Tool::validate_arguments switches the check off for one tool.
+  // For capability checks and costs. Without it, allm computes no costs and checks only ModelRef::capabilities.
+  std::shared_ptr<const Catalogue> catalogue = nullptr;
+  std::shared_ptr<Runtime> runtime = nullptr;  // default: Runtime::process()
+  // Whether tool arguments are checked against the schema of the tool. Tool::validate_arguments = false switches the
+  // check off for one tool.
   bool validate_arguments = true;
   Json metadata = empty_object();
 };
@@ -71,7 +74,7 @@ class Engine {
   Engine with_tools(std::vector<Tool> tools) const;
   Engine with_model(ModelRef model) const;
   Engine with_params(Json params) const;
-  // The tools of `defaults` are added to those of this engine.
+  // The engine also gets `defaults.tools`, in addition to the tools of this engine.
   Engine with_defaults(CallOptions defaults) const;
   Engine with_context(Json context) const;
 

@@ -1,22 +1,22 @@
 // Handlers: the functions that run tool calls.
 //
 // A handler is any callable of one of these four forms, which are distinguished at compile time:
-//   (const Json& arguments)                               → ToolOutcome
-//   (const Json& arguments, const ToolContext& context)   → ToolOutcome
-//   (const Json& arguments, ToolCompletion done)          answers later
-//   (const Json& arguments, const ToolContext& context, ToolCompletion done)
-// The last two forms return at once and call `done` when they have the answer, from any thread, so that a thousand
-// waiting calls occupy no threads. A handler of any other form does not compile, nor does one that would work only
-// through an implicit conversion from Json, such as (std::string) or one that returns a Json instead of ok(json).
+//   (const Json& arguments)                                                    → ToolOutcome
+//   (const Json& arguments, const ToolContext& context)                        → ToolOutcome
+//   (const Json& arguments, ToolCompletion done)                               → void
+//   (const Json& arguments, const ToolContext& context, ToolCompletion done)   → void
+// The last two forms return at once and call `done` later, from any thread, when they have the answer. So a thousand
+// waiting calls occupy no threads. A handler of any other form does not compile. Nor does a handler that needs an
+// implicit conversion: one with the parameter (std::string), or one that returns a Json instead of ok(json).
 //
 // Handlers run on pool threads of the runtime, several at once: they must protect shared data. If a handler throws, its
 // call fails with ToolError `handler_raised`. A tool in the worker lane runs its handler in another process; see
 // allm/lane.hpp.
 //
 // Lifetime: a handler that is past its deadline, or whose run was dropped, still runs until it returns. It may outlive
-// the run, the stream and the function that started them. So a handler owns what it uses: it captures by value, or a
-// shared_ptr. An object that it captures by reference must outlive the handler, not only the run; nothing waits for a
-// late handler, not even the destructor of the Runtime.
+// the run, the stream and the function that started them. So a handler must own what it uses: capture values or a
+// shared_ptr. An object that is captured by reference must exist until the handler has returned, not only until the run
+// has ended. Nothing waits for a late handler, not even the destructor of the Runtime.
 #pragma once
 
 #include <chrono>
@@ -42,21 +42,22 @@ class Engine;
 struct TestContextOptions {
   ToolCall call = {};              // an empty id becomes "call_1"
   std::string tool = {};           // the name of the tool, where `call` has none
-  Json context = empty_object();   // what context() shows
+  Json context = empty_object();   // returned by context()
   const Engine* engine = nullptr;  // copied; default: an engine without an adapter
   std::optional<std::string> session_id = std::nullopt;
   std::string request_id = "test";
-  // Default: never.
+  // Default: no deadline.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   std::stop_token stop_token = {};
-  std::function<void(const Json&)> on_progress = nullptr;  // receives what report_progress was given
+  std::function<void(const Json&)> on_progress = nullptr;  // called by report_progress with its argument
 };
 
 // What a handler can read about its call. It owns its data: a copy can be used in another thread, after the handler has
 // returned and after the run has ended. Copying costs a reference count. Safe to use from any thread.
 class ToolContext {
  public:
-  // The program's own data: the first non-empty of call option, session and engine.
+  // The program's own data: the first of CallOptions::context, Session::context and EngineOptions::context that is not
+  // empty.
   const Json& context() const;
   const std::optional<std::string>& session_id() const;
   const std::string& request_id() const;
@@ -69,14 +70,14 @@ class ToolContext {
   // Stop is requested at the deadline, and when the run is cancelled or dropped.
   std::stop_token stop_token() const;
   std::chrono::steady_clock::time_point deadline() const;
-  // Reports progress to the program: to telemetry at once, to the option `on_tool_progress` when the stream is next
-  // polled. If the consumer does not poll, only the newest reports are kept. Ignored once the call is over.
+  // Reports progress to the program: to telemetry at once, and to the option `on_tool_progress` when the stream is next
+  // polled. Until then, the newest 64 reports of a call are kept. A report after the end of the call is ignored.
   void report_progress(Json progress) const;
 
-  // A context without a run, to call a handler or an executor directly in a test.
+  // Makes a context without a run, with which a test can call a handler or an executor directly.
   static ToolContext for_testing(TestContextOptions options = {});
 
-  // Moving copies, because a moved-from context would be empty.
+  // There is no move, only a copy, because a moved-from context would be empty.
   ToolContext(const ToolContext&) = default;
   ToolContext& operator=(const ToolContext&) = default;
   ~ToolContext() = default;
@@ -99,8 +100,8 @@ class ToolCompletion {
   // and must not throw.
   explicit ToolCompletion(std::function<bool(ToolOutcome)> function);
 
-  // Returns whether the answer was accepted. It is not if the call is over: it has an answer, its deadline has passed,
-  // or its run was cancelled or dropped.
+  // Returns whether the answer was accepted. An answer is not accepted if the call is over: it has an answer, its
+  // deadline has passed, or its run was cancelled or dropped.
   bool operator()(ToolOutcome outcome) const;
 
   class Sink {
@@ -114,8 +115,8 @@ class ToolCompletion {
   std::shared_ptr<Sink> sink_;  // shared by the copies
 };
 
-// A handler of any of the forms above. Cheap to copy; copies share the callable, which is called
-// through a const reference from several threads at once.
+// A handler of any of the forms above. Cheap to copy. Copies share the callable, which is called through a const
+// reference, by several threads at once.
 class Handler {
  public:
   Handler() = default;
@@ -138,7 +139,7 @@ class Handler {
   }
 
   explicit operator bool() const { return call_ != nullptr; }
-  // Calls the handler. Its exceptions pass through.
+  // Calls the handler, which must not be empty. The handler's exceptions reach the caller.
   void operator()(const Json& arguments, const ToolContext& context, ToolCompletion done) const;
 
  private:

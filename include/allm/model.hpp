@@ -21,15 +21,16 @@ struct ModelRef {
 
   std::optional<std::string> provider;
   std::string id;
-  // {"tools": bool, "json_native": bool, "vision": bool, …} or {"tools": {"enabled": bool}, "json": {"native": bool},
-  // …}; a missing key forbids nothing. A capability that is given here is used before that of the catalogue.
+  // Plain form: {"tools": bool, "json_native": bool, "vision": bool, …}. Nested form: {"tools": {"enabled": bool},
+  // "json": {"native": bool}, …}. A capability that is missing is unknown and forbids nothing. A capability that is
+  // given here is used instead of that in the catalogue.
   Json capabilities = null_json();
   // {"context_tokens": count, "output_tokens": count}, for the program and for Catalogue::select. Runs do not check
   // them.
   Json limits = null_json();
   // {"input": price, "cached_input": price, "cache_write": price, "output": price} per million tokens. Cached tokens
   // without a price of their own cost as much as input; other missing prices mean an unknown cost. docs/models.md lists
-  // all prices.
+  // all prices. The costs of a run are computed from the engine's catalogue, not from the ModelRef of the call.
   Json pricing = null_json();
   Json metadata = empty_object();
   Json unknown_fields = null_json();
@@ -87,8 +88,8 @@ const std::shared_ptr<const Catalogue>& builtin_catalogue();
 // A catalogue from the text of a model file, as docs/models.md describes it. Fails with ValidationError
 // `invalid_request`, whose errors name each wrong field: models[3].pricing.input. Safe to call from any thread.
 Result<Catalogue> catalogue_from_json(std::string_view text);
-// The same from a file of at most 16 MiB. Fails also if it cannot be read; messages name the file. Blocks while
-// reading.
+// Reads a catalogue from a file of at most 16 MiB. Fails as catalogue_from_json does, and if the file cannot be read;
+// the message names the file. Blocks while reading.
 Result<Catalogue> read_catalogue(const std::string& path);
 
 }  // namespace allm

@@ -24,8 +24,8 @@
 
 namespace allm {
 
-// What to do when a tool call fails: report the failure to the model and go on, or end the run with halted_reason
-// "tool_error" after the other calls of the step have finished.
+// What to do if a tool call fails. tell_model: report the failure to the model and go on. halt: end the run with
+// halted_reason "tool_error" after the other calls of the step have finished.
 enum class ToolErrorAction : std::uint8_t { tell_model, halt };
 
 // The decision of an error policy function. A default-constructed decision is invalid: the run halts, and the failure
@@ -48,27 +48,27 @@ class ToolErrorDecision {
   Json value_ = null_json();
 };
 
-// Called once per failure, on the consumer's thread. If it throws, the run halts.
+// Called once for each failed call, on the consumer's thread. If the function throws, the run halts.
 using ToolErrorFunction = std::function<ToolErrorDecision(const ToolCall&, const ToolFailure&)>;
 using OnToolError = std::variant<ToolErrorAction, ToolErrorFunction>;
 
-// What to do when the model calls a tool that does not exist: fail the step, or treat the call as a failed tool call
-// (through the error policy) and go on.
+// What to do if the model calls a tool that does not exist. error: the step fails with EngineError `unknown_tool`.
+// report: the call is a failed tool call, to which `on_tool_error` applies.
 enum class OnUnknownTool : std::uint8_t { error, report };
 
-// Stop tokens that end a run. Stop may be requested from any thread, and on several tokens one after the other, each
-// stricter than the one before. The conversation that is left is always valid and can be continued. If stop was
-// requested before the run begins, the model is not called. Outside the loop (generate, step) a cancelled model call
-// fails with StreamError `cancelled`; a step that is cancelled during its tool calls is completed, and its end is
-// ended::Cancelled.
+// Stop tokens that end a run. Stop may be requested from any thread. A program may first request stop on a mild token
+// (after_step) and later on a stricter one (after_tools, now). The thread of the result is always valid and can be
+// continued. If stop was requested before the run begins, the model is not called. Outside the loop (generate, step) a
+// cancelled model call fails with StreamError `cancelled`. A step that is cancelled during its tool calls is completed,
+// and its end is ended::Cancelled.
 struct Cancellation {
-  // At once. A model call is dropped and adds nothing to the conversation. Tool calls that run are answered as
-  // `cancelled`: their processes are killed, or their handlers are asked to stop and not waited for. Tool calls that
-  // have not started are answered as `not_run`.
+  // Ends the run at once. A model call is dropped and adds nothing to the conversation. Tool calls that run are
+  // answered as `cancelled`: their processes are killed, or their handlers are asked to stop and not waited for. Tool
+  // calls that have not started are answered as `not_run`.
   std::stop_token now = {};
-  // As `now`, but tool calls that run are waited for and keep their results.
+  // Ends the run as `now` does, but waits for the tool calls that run, and keeps their results.
   std::stop_token after_tools = {};
-  // After the current step: the model's message and its tool calls.
+  // Ends the run after the current step: after the model's message and its tool calls.
   std::stop_token after_step = {};
 };
 
@@ -82,35 +82,36 @@ struct CallOptions {
   std::optional<PromptCache> prompt_cache = std::nullopt;
   // Added to the tools of the request and the engine; a tool here replaces one of the same name.
   std::vector<Tool> tools = {};
-  // Further settings for the provider, by its own names; merged with those of the request and the engine. A name that
-  // is one of allm's own options, or nearly one, is an error that names the option.
+  // Further settings for the provider, by its own names. They are merged with those of the request and the engine. If a
+  // name is that of an option of allm, or nearly, the run fails with an error that names the option.
   Json params = empty_object();
-  // Used instead of the key that the adapter would find.
+  // Used instead of the key that the adapter has or finds. Default: the adapter's key (allm/providers.hpp).
   ApiKey api_key = {};
 
   // --- The loop ---
   // manual: the loop runs no tool; every call becomes pending and the program answers it. Default: automatic.
   std::optional<Mode> mode = std::nullopt;
-  // The maximum of model calls. Default 8: enough for most agents, and a limit on the costs of an agent that does not
-  // finish.
+  // The maximum number of model calls. Default 8: enough for most agents, and a limit on the costs of an agent that
+  // does not finish.
   std::optional<std::int64_t> max_turns = std::nullopt;
   // Time limit of the whole run, from the call on: model calls, waits between attempts and tool calls. When it is
   // reached, a model call is dropped, tool calls that still run time out, and the run ends with halted_reason
   // "run_timeout". Outside the loop (generate, step) a model call fails with AdapterError `timeout`. Default: no limit.
   std::optional<std::chrono::milliseconds> run_timeout = std::nullopt;
-  // Limits of the whole run, each with a halted reason of its name. They are checked after each step that another step
-  // would follow, so the tool calls of the step that exceeds a limit have run. Default: none.
+  // The next four options are limits of the whole run. A run that reaches one ends with the option's name as
+  // halted_reason. They are checked after each step that another step would follow, so the tool calls of the step that
+  // exceeds a limit have run. Default: no limits.
   std::optional<std::int64_t> max_total_tokens = std::nullopt;  // input and output, of all model calls
   // In the currency of the model's prices. A model call of unknown cost ends the run as well.
   std::optional<double> max_cost = std::nullopt;
   // Tool calls that are run. Further calls are answered as `not_run`, and the run ends.
   std::optional<std::int64_t> max_tool_calls = std::nullopt;
-  // How often the same call, by name and arguments, may fail in the same way in a row.
+  // How many times in a row the same call (same name, same arguments) may fail in the same way.
   std::optional<std::int64_t> max_repeated_failures = std::nullopt;
   // Ends the run from outside, with halted_reason "cancelled".
   Cancellation cancel = {};
-  // Called after each step that another step would follow; true ends the run. Called on the consumer's thread; its
-  // exceptions reach the consumer.
+  // Called after each step that another step would follow. If it returns true, the run ends. Called on the consumer's
+  // thread; its exceptions reach the consumer.
   std::function<bool(const StepResult&)> halt_when = nullptr;
   // Chooses the input of the model in a step: other messages than the whole thread, other tools, another model. Called
   // before the model call of each step, on the consumer's thread; its exceptions reach the consumer. Default: the whole
@@ -119,37 +120,39 @@ struct CallOptions {
   // Run the loop without `response_format`, then ask once more for the final answer in that format: for models that
   // cannot use tools and a schema in one call.
   std::optional<bool> structured_finalize = std::nullopt;
-  // The user message that asks for the final answer; empty for no message. Default: "Give your final answer now, in the
-  // requested format."
+  // The user message with which structured_finalize asks for the final answer. If it is empty, no message is added.
+  // Default: "Give your final answer now, in the requested format."
   std::optional<std::string> structured_finalize_nudge = std::nullopt;
 
   // --- Tools ---
   // Time limit of one tool call. Default 30 s.
   std::optional<std::chrono::milliseconds> tool_timeout = std::nullopt;
-  // The maximum of calls of a step that run at the same time. Default: 8 or twice the number of cores, whichever is
-  // more, because handlers mostly wait.
+  // The maximum number of calls of a step that run at the same time. Default: 8 or twice the number of cores, whichever
+  // is more, because handlers mostly wait.
   std::optional<std::int64_t> max_concurrency = std::nullopt;
   std::optional<OnToolError> on_tool_error = std::nullopt;      // default: tell_model
   std::optional<OnUnknownTool> on_unknown_tool = std::nullopt;  // default: error
-  // Called before any call of a step runs. Default: the engine's gate; without a gate every call is allowed.
+  // The approval gate, called before any call of a step runs. Default: EngineOptions::approve. If there is no gate,
+  // every call is allowed.
   ApprovalGate approve = nullptr;
-  std::shared_ptr<ToolExecutor> tool_executor = nullptr;
-  std::shared_ptr<ToolResultEncoder> tool_result_encoder = nullptr;
+  std::shared_ptr<ToolExecutor> tool_executor = nullptr;             // default: the engine's
+  std::shared_ptr<ToolResultEncoder> tool_result_encoder = nullptr;  // default: the engine's
   // Receives the progress that handlers report, on the consumer's thread; its exceptions reach the consumer.
   std::function<void(const ToolCall&, const Json&)> on_tool_progress = nullptr;
 
   // --- Events ---
-  // Whether the consumer gets these events. Defaults: true for the first three, false for raw chunks.
+  // Filters: whether the consumer gets these events. Default: true for the first three, false for raw chunks.
   std::optional<bool> emit_text_deltas = std::nullopt;
   std::optional<bool> emit_tool_deltas = std::nullopt;
   // ReasoningDelta and ReasoningCompleted. Response::reasoning has the text in any case.
   std::optional<bool> emit_reasoning = std::nullopt;
   std::optional<bool> include_raw_chunks = std::nullopt;
-  // Receives every event before filters and consumer, on the consumer's thread; its exceptions reach the consumer.
+  // Called with every event, also with those that the filters above drop, before the consumer gets it. Called on the
+  // consumer's thread; its exceptions reach the consumer.
   std::function<void(const Event&)> on_event = nullptr;
 
   // --- Context and ids ---
-  std::optional<Json> context = std::nullopt;  // an object, for handlers
+  std::optional<Json> context = std::nullopt;  // a JSON object that handlers get as ToolContext::context()
   std::optional<std::string> session_id = std::nullopt;
   std::optional<std::string> request_id = std::nullopt;  // default: 16 random bytes, base64url
   // The caller's span, in the form of a W3C traceparent header ("00-<trace id>-<span id>-01"): telemetry uses its trace
@@ -158,12 +161,13 @@ struct CallOptions {
   std::optional<std::string> traceparent = std::nullopt;
 };
 
-// Options with nothing set: the default argument of functions. A function instead of `{}`, so that files which include
-// their declarations do not instantiate all of the above.
+// Returns options with nothing set, the default argument of many functions. It is used instead of `{}` so that files
+// which include the declarations of these functions do not instantiate CallOptions.
 const CallOptions& default_options();
 
-// Reads options from JSON, by the names above (`tool_timeout` as `tool_timeout_ms`, and so on). Callbacks have no JSON
-// form. Fails with ValidationError `invalid_option` that names the option which is unknown or has an invalid value.
+// Reads options from a JSON object. The members have the names above, except `tool_timeout_ms` and `run_timeout_ms`.
+// `params`, `tools`, `api_key`, stop tokens, callbacks and pointers have no JSON form. Fails with ValidationError
+// `invalid_option` that names each option which is unknown or has an invalid value.
 Result<CallOptions> call_options_from_json(const Json& json);
 
 }  // namespace allm

@@ -1,9 +1,9 @@
 // JSON Schema: compile a schema once, check values against it many times.
 //
-// The dialects are draft 2020-12 and draft-07, as far as one document can carry them: `$ref`, `$dynamicRef`, `$id` and
-// anchors resolve inside the schema document, and nothing is ever loaded from elsewhere. `format`, `content*`,
-// `default` and descriptions are annotations and assert nothing; unknown keywords are ignored. Patterns are ECMA-262
-// regular expressions matched in linear time, hence without lookaround and backreferences.
+// The dialects are draft 2020-12 and draft-07. A schema is one document: `$ref`, `$dynamicRef`, `$id` and anchors refer
+// to places in this document, and nothing is ever loaded from elsewhere. `format`, `content*`, `default` and
+// descriptions are not checked; unknown keywords are ignored. Patterns are ECMA-262 regular expressions without
+// lookaround and backreferences, so that they match in linear time.
 //
 // Messages are written so that a model can correct its own call: "days: must be integer, got string".
 //
@@ -11,8 +11,8 @@
 //   if (!schema) return std::unexpected(schema.error());
 //   for (const auto& error : schema->validate(arguments)) tell_model(error.message);
 //
-// A hostile schema or instance gives an error and never endangers the process: nesting, work and the memory of patterns
-// are limited, see SchemaOptions.
+// A hostile schema or instance causes an error and cannot exhaust the stack, the time or the memory of the process,
+// because nesting, work and the memory of patterns are limited; see SchemaOptions.
 #pragma once
 
 #include <cstddef>
@@ -26,12 +26,12 @@
 
 namespace allm {
 
-// One rule of the schema that an instance breaks.
+// One rule of the schema that an instance (a checked JSON value) breaks.
 struct SchemaError {
-  // The value at fault. For a missing or an unexpected property, the object that lacks or holds it.
+  // The path of the value that breaks the rule. If a property is missing or not allowed: the path of its object.
   Path instance_path;
-  // The rule that was broken, as a JSON pointer into the schema document: "/properties/days/type". It names the place
-  // where the rule is written, so a rule reached through `$ref` is found under `$defs`.
+  // The rule that was broken, as a JSON pointer into the schema document: "/properties/days/type". The pointer names
+  // the place where the rule is written. For a rule behind a `$ref`, that place is usually under `$defs`.
   std::string schema_path;
   // The rule's keyword, e.g. "type". Empty when a limit of SchemaOptions ended the validation, or the schema is
   // `false`.
@@ -46,16 +46,17 @@ struct SchemaOptions {
   enum class Dialect : std::uint8_t {
     auto_detect,   // the dialect that the document's `$schema` names; without one, draft 2020-12
     draft7,        // also reads draft-06
-    draft2020_12,  // with `definitions` and `dependencies` still understood
+    draft2020_12,  // also accepts the older keywords `definitions` and `dependencies`
   };
   Dialect dialect = Dialect::auto_detect;
-  // Nesting, of the schema document and of schemas applied while validating: a level of the instance costs one, a
-  // `$ref` or an `allOf` on the way one more. Both recurse; the default needs up to 300 KiB of stack.
+  // The maximum nesting of the schema document, and of the schemas that are applied during a validation: each level of
+  // the instance counts as one, and each `$ref` or `allOf` on the way as one more. Compilation and validation are
+  // recursive; with the default they need up to 300 KiB of stack.
   std::size_t max_depth = 512;
-  // Work for one validation, about one step for each schema applied and each item, member or eight bytes looked at.
-  // The default is reached after some tenths of a second and admits instances of millions of values.
+  // The maximum work of one validation: about one step for each schema that is applied, and for each item, member or
+  // eight bytes of text that are read. The default takes some tenths of a second and is enough for millions of values.
   std::size_t max_steps = 10'000'000;
-  // Errors that `validate` reports before it stops looking; zero counts as one.
+  // The number of errors after which `validate` stops; zero counts as one.
   std::size_t max_errors = 16;
   // Bytes that the compiled patterns of a schema may use together. Matching a pattern may use as many bytes again.
   std::size_t max_pattern_memory = 8U << 20U;
@@ -68,18 +69,18 @@ class Schema {
   Schema();
 
   // Compiles a document: an object or a boolean. The document may be discarded afterwards.
-  // Fails with ValidationError `invalid_schema` when a keyword's value is malformed, a pattern cannot be compiled, a
+  // Fails with ValidationError `invalid_schema` if a keyword's value is malformed, a pattern cannot be compiled, a
   // reference cannot be resolved within the document, the dialect is not supported, or schemas refer to each other in a
-  // circle that no instance could leave. The error holds the path and reason of every error found, up to 16; its
-  // message says what is wrong with the first and where.
+  // circle that applies a schema to the same value again without end. `ValidationError::errors` has the path and the
+  // reason of up to 16 errors; the message describes the first.
   static Result<Schema> compile(const Json& document, const SchemaOptions& options = {});
 
-  // Everything that is wrong with the instance, up to `max_errors`; empty when it is valid. A valid instance of
-  // ordinary size costs no allocation, save for `propertyNames`. An instance that exceeds `max_depth` or `max_steps` is
-  // not valid; the last error says so.
+  // Returns up to `max_errors` rules that the instance breaks; empty if the instance is valid. A valid instance of
+  // ordinary size costs no allocation, except for the keyword `propertyNames`. An instance that exceeds `max_depth` or
+  // `max_steps` is not valid; the last error says so.
   std::vector<SchemaError> validate(const Json& instance) const;
 
-  // Whether `validate` would return nothing; stops at the first error and writes no messages.
+  // Whether `validate` would return an empty list. Faster, because it stops at the first error and writes no messages.
   bool accepts(const Json& instance) const;
 
  private:

@@ -28,22 +28,23 @@ struct Tool {
   // JSON Schema of the arguments, which are always an object.
   Json schema = empty_object();
   Handler handler = {};
-  // The loop never runs the tool: its calls become pending, and the program answers them.
+  // If true, the loop never runs the tool: its calls become pending, and the program answers them.
   bool manual = false;
-  // The model gets a short form of the tool, and the full form through `tool_help`. Saves input tokens if many tools
-  // are declared and few are used.
+  // If true, the model gets a short form of the tool. It gets the full form when it calls the tool `tool_help`, which
+  // allm adds. This saves input tokens if many tools are declared and few are used.
   bool compact = false;
-  std::optional<std::string> summary = std::nullopt;  // the short form's text; default: first sentence
-  // Check arguments against the schema before the handler is called.
+  // The text of the short form. Default: the first sentence of the description.
+  std::optional<std::string> summary = std::nullopt;
+  // Whether arguments are checked against the schema before the handler is called.
   bool validate_arguments = true;
   // How long a call may take; default: the run's `tool_timeout`.
   std::optional<std::chrono::milliseconds> timeout = std::nullopt;
-  // Where the handler runs. A worker process runs the handler of the tool with this name that was given to
-  // run_as_worker_if_asked.
+  // Where the handler runs. In Lane::worker, the worker process calls the handler of the tool that has the same name in
+  // the list given to run_as_worker_if_asked (allm/workers.hpp), not `handler`.
   Lane lane = Lane::thread;
-  // The program that runs instead of a handler.
+  // A program that is run instead of a handler.
   std::optional<Command> command = std::nullopt;
-  // For workers and commands.
+  // Limits on the process of a worker or a command. Handlers on threads have no limits.
   ToolLimits limits = {};
   Json metadata = empty_object();
   Json unknown_fields = null_json();
@@ -51,7 +52,7 @@ struct Tool {
   friend bool operator==(const Tool& a, const Tool& b);
 };
 
-// Returns `declaration`: for `auto weather = tool({…})`.
+// Returns `declaration`, so that a program can write `auto weather = tool({…})`.
 Tool tool(Tool declaration);
 
 }  // namespace allm

@@ -14,11 +14,11 @@ namespace allm {
 
 struct ToolOk {
   Json value = null_json();
-  // The answer as text, images, documents and audio. If there are any, `value` is ignored.
+  // The answer as text, images, documents and audio. If `parts` is not empty, `value` is ignored.
   std::vector<Part> parts = {};
   bool operator==(const ToolOk&) const;
 };
-// A failure: a value that the handler reported, or an Error of kind ToolError made by the runtime.
+// A failure: a value that the handler reported, or an Error of kind ToolError that allm made.
 struct ToolFailure {
   std::variant<Json, Error> reason;
   bool reported() const;  // whether the handler reported it
@@ -30,8 +30,8 @@ struct AskUser {
   Json options = empty_object();
   bool operator==(const AskUser&) const;
 };
-// Ends the run with a reason of the handler's own. A reserved reason fails the call with ToolError `invalid_return`;
-// see is_reserved_halt_reason.
+// Ends the run with a reason of the handler's own. If the reason is empty or reserved (is_reserved_halt_reason), the
+// call fails with ToolError `invalid_return`.
 struct Halt {
   std::string reason = {};
   Json result = null_json();
@@ -46,8 +46,9 @@ concept ContentPart = std::same_as<P, TextPart> || std::same_as<P, ImagePart> ||
 }  // namespace detail
 
 ToolOutcome ok(Json value);
-// An answer in parts: ok(TextPart{"The chart:"}, ImagePart{image}). With media among them, the tool message has these
-// parts as its content; texts alone are joined by newlines. Encoders are not called.
+// An answer in parts: ok(TextPart{"The chart:"}, ImagePart{image}). If a part is an image, a document or audio, the
+// parts are the content of the tool message. If all parts are texts, the content is these texts joined by newlines. The
+// ToolResultEncoder is not called.
 template <detail::ContentPart First, detail::ContentPart... Rest>
 ToolOutcome ok(First first, Rest... rest) {
   ToolOk outcome;

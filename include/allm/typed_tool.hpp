@@ -11,9 +11,9 @@
 // every error.
 //
 // A handler accepts the struct by value or by const reference; the other parameters are as in allm/handler.hpp:
-//   (Args), (Args, const ToolContext&)                               → ToolOutcome
-//   (Args, ToolCompletion), (Args, const ToolContext&, ToolCompletion)   answers later
-// A handler that answers later and needs its arguments until then accepts them by value.
+//   (Args), (Args, const ToolContext&)                                   → ToolOutcome
+//   (Args, ToolCompletion), (Args, const ToolContext&, ToolCompletion)   → void
+// The last two forms answer later. Such a handler must accept the struct by value if it needs it after it has returned.
 #pragma once
 
 #include <chrono>
@@ -83,7 +83,7 @@ struct TypedTool {
   bool manual = false;
   bool compact = false;
   std::optional<std::string> summary = std::nullopt;
-  // Without this check the parser still rejects invalid arguments, with its own messages.
+  // If false, the parser of the struct still rejects invalid arguments, with its own messages.
   bool validate_arguments = true;
   std::optional<std::chrono::milliseconds> timeout = std::nullopt;
   Lane lane = Lane::thread;
@@ -93,7 +93,7 @@ struct TypedTool {
   Json unknown_fields = null_json();
 };
 
-// The tool. A manual one needs no handler: the program reads its calls with
+// Makes the tool. A manual tool needs no handler: the program reads the arguments of its calls with
 // arguments_from_json<Args>(call.arguments).
 template <Described Args>
 Tool tool(TypedTool<Args> declaration) {
@@ -113,7 +113,7 @@ Tool tool(TypedTool<Args> declaration) {
               .unknown_fields = std::move(declaration.unknown_fields)};
 }
 
-// A described struct as a tool's result.
+// Makes a successful outcome whose value is the struct as JSON.
 template <Described T>
 ToolOutcome ok(const T& value) {
   return ok(json_of(value));
