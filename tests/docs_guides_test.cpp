@@ -293,7 +293,7 @@ TEST_F(SessionsGuide, ASessionIsSavedAndLoaded) {
   const allm::Session session = {.id = "ada-1", .thread = {allm::user("hi")}, .context = {{"user", "ada"}}};
   // [sessions-save]
   allm::Result<std::string> text = allm::to_json(session);
-  if (!text) return;  // text.error() names the value that JSON cannot carry
+  if (!text) return;  // text.error() names the value that JSON cannot represent
   allm::Result<allm::Session> loaded = allm::from_json<allm::Session>(*text);
   // [/sessions-save]
   ASSERT_TRUE(loaded);
