@@ -18,8 +18,9 @@ class Approval {
  public:
   Approval() = default;
   static Approval allow() { return Approval(Kind::allow); }
-  // Runs the call with other arguments, an object that matches the tool's schema. The conversation keeps the model's
-  // arguments; the tool message's metadata has `rewritten_arguments`. A pending manual call carries the new arguments.
+  // Runs the call with other arguments: a JSON object that matches the tool's schema. The model's message keeps the
+  // model's arguments; the metadata of the tool message has the new ones as `rewritten_arguments`. If the tool is
+  // manual, the pending call has the new arguments.
   static Approval allow_with(Json arguments);
   // Does not run the call and tells the model why. A denial is not a tool failure: `on_tool_error` is not called.
   static Approval deny(std::string reason);
@@ -39,10 +40,11 @@ class Approval {
   std::string reason_;
 };
 
-// Gets all calls of a step before any of them runs, including manual ones, and returns one decision for each, in their
-// order. Called on the consumer's thread, which waits for it; runs on several threads may call it at the same time. If
-// it throws or returns another number of decisions, all calls of the step are denied. Calls of `tool_help` run nothing
-// and are answered regardless of the decision. In manual mode no call runs and the gate is not called.
+// The gate gets all calls of a step, including those of manual tools, before any of them runs. It returns one decision
+// for each call, in the order of the calls. It is called on the consumer's thread, which waits for it; runs on several
+// threads may call one gate at the same time. If the gate throws or returns another number of decisions, all calls of
+// the step are denied. Calls of `tool_help` are answered whatever the decision is, because they run no code of the
+// program. In manual mode (Mode::manual) no call runs, and the gate is not called.
 using ApprovalGate = std::function<std::vector<Approval>(std::span<const ToolCall>)>;
 
 }  // namespace allm

@@ -1,5 +1,5 @@
-// Decisions on tool calls that the approval gate suspended: allowed calls run, and the loop continues. For sessions
-// there is session_approve. Safe to call from any thread.
+// approve: runs or denies tool calls that the approval gate suspended, and continues the loop. For sessions there is
+// session_approve. All functions are safe to call from any thread.
 //
 //   auto result = allm::approve(engine, thread, pending, {{"call_1", allm::Approval::allow()}});
 #pragma once
@@ -19,8 +19,8 @@ namespace allm {
 // The decision on one pending call, made by a person or the program.
 struct CallDecision {
   std::string tool_call_id;
-  // allow() and allow_with(arguments) run the call, deny(reason) answers it, suspend() leaves it pending. The default
-  // denies it.
+  // allow() and allow_with(arguments) run the call, deny(reason) answers it with a denial, suspend() leaves it pending.
+  // The default denies the call.
   Approval approval = {};
 };
 
@@ -33,15 +33,15 @@ struct CallDecision {
 // `manual_tool_calls` and no model is called. If an approved call ends the run (a question, a halt, a tool error under
 // the policy `halt`), or the run is cancelled, the calls that are still pending are answered as `not_run`.
 //
-// Nothing runs and nothing changes if a decision is wrong. The error is SessionError `unknown_tool_call_id` for an id
-// that is not pending or is already answered in the thread, and ValidationError `invalid_option` for two decisions on
-// one call, for arguments that are not a JSON object, and for an allowed manual call: the program gives the result of
-// such a call itself. Once calls have run, an error of a model call ends the run with halted_reason "error" and keeps
-// their results. Blocks.
+// If a decision is wrong, nothing runs and an error is returned: SessionError `unknown_tool_call_id` if an id is not
+// pending or is already answered in the thread; ValidationError `invalid_option` if there are two decisions on one
+// call, if arguments are not a JSON object, or if a manual call is allowed (the program gives the result of such a call
+// itself). If a model call fails after calls have run, the run ends with halted_reason "error" and keeps their results.
+// approve blocks.
 Result<ChatResult> approve(const Engine& engine, Thread thread, std::vector<PendingToolCall> pending,
                            std::vector<CallDecision> decisions, const CallOptions& options = default_options());
-// The same as a stream of events. If the program drops the stream, it has the results that it has read as
-// ToolResultEncoded.
+// The stream form of approve. If the program drops the stream, the only results that it has are those in the
+// ToolResultEncoded events that it has read.
 ChatStream stream_approve(const Engine& engine, Thread thread, std::vector<PendingToolCall> pending,
                           std::vector<CallDecision> decisions, const CallOptions& options = default_options());
 

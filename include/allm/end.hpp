@@ -2,7 +2,7 @@
 //
 //   if (const auto* question = std::get_if<allm::ended::AskUser>(&result->end)) show(question->question);
 //
-// The JSON form has the same facts in `halted_reason` and `metadata`; docs/session-format.md lists them.
+// In JSON the same facts are in `halted_reason` and `metadata`; docs/session-format.md lists them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace allm {
 
-// The reasons as text. The set is open: a handler may end a run with a reason of its own.
+// The reasons as text: the possible values of halted_reason. A handler may also end a run with a reason of its own.
 namespace halted {
 inline constexpr std::string_view completed = "completed";
 inline constexpr std::string_view error = "error";
@@ -28,7 +28,8 @@ inline constexpr std::string_view ask_user = "ask_user";
 inline constexpr std::string_view tool_error = "tool_error";
 inline constexpr std::string_view manual_tool_calls = "manual_tool_calls";
 inline constexpr std::string_view cancelled = "cancelled";
-// The run reached a limit of its options; the thread is as its last finished step left it, and can be continued.
+// The next five: the run reached a limit of its options. The thread ends with the last finished step and can be
+// continued.
 inline constexpr std::string_view run_timeout = "run_timeout";
 inline constexpr std::string_view max_total_tokens = "max_total_tokens";
 inline constexpr std::string_view max_cost = "max_cost";
@@ -48,13 +49,13 @@ struct AskUser {
   std::string question = {};
   Json options = empty_object();
   std::string tool_call_id = {};
-  std::string tool_name = {};  // not in JSON; reading finds it by the id among the calls of the response
+  std::string tool_name = {};  // not in JSON; from_json takes it from the call with this id in the response
   bool operator==(const AskUser&) const;
 };
 
 // A tool handler ended the run.
 struct Halted {
-  std::string reason = {};  // the handler's own, none of the names above
+  std::string reason = {};  // the handler's own reason, never a name in allm::halted
   Json result = null_json();
   std::string tool_call_id = {};
   bool operator==(const Halted&) const;
@@ -63,7 +64,7 @@ struct Halted {
 // A tool failed, and the error policy ended the run.
 struct ToolError {
   std::string tool_call_id = {};
-  std::optional<Error> policy_error = std::nullopt;  // if the error policy itself failed
+  std::optional<Error> policy_error = std::nullopt;  // set if the function in `on_tool_error` itself failed
   bool operator==(const ToolError&) const;
 };
 
@@ -72,7 +73,7 @@ struct Manual {
   // Calls of manual tools, and calls that the approval gate suspended. Empty where the whole loop is manual: then all
   // calls of the response wait.
   std::vector<PendingToolCall> calls = {};
-  std::int64_t turn_index = 0;  // of the step within the run; 0 in a step's own end
+  std::int64_t turn_index = 0;  // the index of the step in the run; always 0 in StepResult::end
   bool operator==(const Manual&) const;
 };
 
@@ -80,15 +81,15 @@ struct Manual {
 struct Limit {
   enum class Which : std::uint8_t { run_timeout, max_total_tokens, max_cost, max_tool_calls, max_repeated_failures };
   Which which = Which::run_timeout;
-  std::variant<std::int64_t, double> value = std::int64_t{0};  // the option's; a double for max_cost, milliseconds for
-                                                               // run_timeout
-  bool cost_unknown = false;                                   // max_cost: the cost of a call is unknown
-  std::string tool_name = {};                                  // max_repeated_failures: the call that failed
-  std::string tool_call_id = {};
+  // The limit that the option set: a double for max_cost, milliseconds for run_timeout.
+  std::variant<std::int64_t, double> value = std::int64_t{0};
+  bool cost_unknown = false;      // for max_cost: true if the run ended because the cost of a model call is unknown
+  std::string tool_name = {};     // for max_repeated_failures: the tool that failed
+  std::string tool_call_id = {};  // for max_repeated_failures: its last call
   bool operator==(const Limit&) const;
 };
 
-// The run made as many model calls as it may.
+// The run made `max_turns` model calls and would need another one.
 struct MaxTurns {
   std::int64_t max_turns = 0;
   bool operator==(const MaxTurns&) const = default;
@@ -100,11 +101,14 @@ struct HaltWhen {
   bool operator==(const HaltWhen&) const = default;
 };
 
+// A stop token of CallOptions::cancel ended the step or the run. StreamCollector also uses this end for a run that was
+// not read to its end.
 struct Cancelled {
   bool operator==(const Cancelled&) const = default;
 };
 
-// The model's message was interrupted, or a step after the first failed. In a StepEnd, `error` is that of the response.
+// The model's message was interrupted, or a step after the first failed. In StepResult::end, `error` equals
+// Response::error.
 struct Failed {
   std::optional<Error> error = std::nullopt;
   bool operator==(const Failed&) const;

@@ -35,18 +35,18 @@ struct MessageStarted {
   bool operator==(const MessageStarted&) const;
 };
 struct TextDelta {
-  std::optional<std::string> id = std::nullopt;
+  std::optional<std::string> id = std::nullopt;  // for adapters that give texts an id; allm's adapters do not
   std::string delta = {};
   bool operator==(const TextDelta&) const;
 };
-// The whole text. If it differs from the deltas, this text is the right one.
+// The whole text of the message. If it differs from the joined deltas, this text is the right one.
 struct TextCompleted {
   std::optional<std::string> id = std::nullopt;
   std::string text = {};
   bool operator==(const TextCompleted&) const;
 };
-// A piece of the model's reasoning, or of a summary of it: text for people that is not part of the answer. The option
-// `emit_reasoning = false` drops these events.
+// A piece of the model's reasoning, or of a summary of the reasoning: text for people that is not part of the answer.
+// With the option `emit_reasoning = false`, the consumer gets neither this event nor ReasoningCompleted.
 struct ReasoningDelta {
   std::string delta = {};
   bool operator==(const ReasoningDelta&) const;
@@ -95,26 +95,26 @@ struct ErrorEvent {
 };
 
 // --- From the tool runner ---
-// The handler is dispatched now, or the call is answered without a handler.
+// A tool call begins: its handler is started now, or allm answers the call without a handler.
 struct ToolExecutionStarted {
   std::string id = {};
   std::string name = {};
   Json arguments = empty_object();
-  bool rewritten = false;  // the arguments are the approval gate's, not the model's
+  bool rewritten = false;  // true if the approval gate replaced the model's arguments
   bool operator==(const ToolExecutionStarted&) const;
 };
-// The call has ended. `outcome` is the handler's answer after the error policy.
+// A tool call has ended. `outcome` is its outcome after the option `on_tool_error` was applied.
 struct ToolExecutionCompleted {
   std::string id = {};
   std::string name = {};
   ToolOutcome outcome;
   bool operator==(const ToolExecutionCompleted&) const;
 };
-// One of the next three follows each ToolExecutionCompleted.
+// Each ToolExecutionCompleted is followed by one of these: ToolResultEncoded, AskUserRequested or ToolHalt.
 struct ToolResultEncoded {
   std::string id = {};
-  std::string content = {};  // of the tool message; "" if it has parts
-  // The content of the tool message if the tool answered with images, documents or audio.
+  std::string content = {};  // the content of the tool message; "" if `parts` is not empty
+  // The content of the tool message if the tool answered with images, documents or audio; else empty.
   std::vector<Part> parts = {};
   bool operator==(const ToolResultEncoded&) const;
 };
@@ -129,8 +129,8 @@ struct ToolHalt {
   std::string tool_call_id = {};
   std::string reason = {};
   Json result = null_json();
-  std::string content = {};  // of the tool message
-  // Set when the run halts because the error policy itself failed.
+  std::string content = {};  // the content of the tool message
+  // Set if the run halts because the function in `on_tool_error` itself failed.
   std::optional<Error> policy_error = std::nullopt;
   bool operator==(const ToolHalt&) const;
 };
@@ -216,9 +216,9 @@ template <class T>
 inline constexpr bool kIsPayload = kTagOf<T> >= 0;
 }  // namespace detail
 
-// One of the eighteen payloads: a closed variant of our own, because std::variant over so many types
-// is slow to compile in every file that includes this header. A moved-from event can only be
-// assigned to or destroyed.
+// An event: one of the eighteen structs above (its payload). It is not a std::variant, because a variant of so many
+// types is slow to compile in every file that includes this header. A moved-from event can only be assigned to or
+// destroyed.
 class Event {
  public:
   template <class T>

@@ -18,7 +18,7 @@ enum class SessionStatus : std::uint8_t {
   completed,       // has an answer; can be continued
   awaiting_user,   // a tool asked a question; answer with session_reply
   awaiting_tools,  // calls are pending: submit_tool_result answers them, session_approve decides on suspended ones
-  error,           // failed; session_recover goes back to the last finished step
+  error,           // a run failed; session_recover returns the session as it was after its last finished step
 };
 
 std::string_view to_string(SessionStatus status);
@@ -29,8 +29,8 @@ struct Session {
   SessionStatus status = SessionStatus::idle;
   std::vector<PendingToolCall> pending_tool_calls = {};
   std::optional<std::string> pending_question = std::nullopt;
-  std::optional<std::string> pending_tool_call_id = std::nullopt;
-  Json context = empty_object();  // for tool handlers
+  std::optional<std::string> pending_tool_call_id = std::nullopt;  // the call that asked pending_question
+  Json context = empty_object();  // the program's own data; handlers get it as ToolContext::context()
   Json metadata = empty_object();
   Json unknown_fields = null_json();
   bool operator==(const Session&) const;

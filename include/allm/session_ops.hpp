@@ -1,21 +1,22 @@
-// Operations on sessions. Each accepts a session and returns a new one; the caller's session does not change. Those
-// that run a model block, except the streams. Safe to call from any thread. An operation that does not fit the
-// session's status fails with SessionError `invalid_status_for_operation`, or `session_in_error_state` if it is in
-// error.
+// Operations on sessions. Each operation accepts a session and returns a new one; the caller's session does not change.
+// Operations that run a model block, except for those that return a stream. All are safe to call from any thread. The
+// table shows which operations are allowed in which status. An operation that is not allowed fails with SessionError
+// `invalid_status_for_operation`, or with `session_in_error_state` if the status is error.
 //
-//   from            start   reply   continue(message)      step   approve, submit
-//   idle            yes     yes     yes                    yes    no
-//   completed       yes     yes     yes                    yes    no
-//   awaiting_user   no      yes     with a user message    no     no
-//   awaiting_tools  no      no      no message, none left  no     yes
-//   error           only session_recover
+//   status          start, step   reply   continue                approve, submit   recover
+//   idle            yes           yes     yes                     no                no
+//   completed       yes           yes     yes                     no                no
+//   awaiting_user   no            yes     with a user message     no                no
+//   awaiting_tools  no            no      see below               yes               no
+//   error           no            no      no                      no                yes
 //
-// Options: context and session_id default to the session's own.
+// In status awaiting_tools, continue is allowed without a message if `pending_tool_calls` is empty.
+//
+// CallOptions::context and CallOptions::session_id default to those of the session.
 //
 // start, continue and step also accept a request: its messages are added to the session's thread, and its settings
-// (model, tools, response format, …) apply to this operation only. They are not saved in the session. start and step
-// are allowed in the same statuses as without a request; continue is allowed if it would accept the first message of
-// the request.
+// (model, tools, response format, …) apply to this operation only. The settings are not saved in the session. A request
+// does not change the table; for continue, the first message of the request counts.
 #pragma once
 
 #include <concepts>
@@ -32,6 +33,7 @@
 
 namespace allm {
 
+// The new session, and the result of the run or of the step.
 struct SessionTurn {
   Session session;
   ChatResult result;
@@ -45,7 +47,7 @@ struct SessionStep {
 Result<SessionTurn> session_start(const Engine& engine, Session session,
                                   const CallOptions& options = default_options());
 Result<SessionTurn> session_start(const Engine& engine, Session session, Request request, const CallOptions& options);
-// Adds a user message (an answer, if a question is pending) and runs the loop.
+// Adds a user message and runs the loop. If a question is pending, the message is the answer.
 Result<SessionTurn> session_reply(const Engine& engine, Session session, Content reply,
                                   const CallOptions& options = default_options());
 // Adds the message, if there is one, and runs the loop.
@@ -65,38 +67,41 @@ Result<SessionStep> session_step(const Engine& engine, Session session, Request 
 Result<SessionTurn> session_approve(const Engine& engine, Session session, std::vector<CallDecision> decisions,
                                     const CallOptions& options = default_options());
 
-// Makes a session in error idle again, as it was after its last finished step: removes a model's message that was
-// interrupted, keeps a step in which a tool failed. Fails with SessionError `invalid_status_for_operation` if the
-// session is not in error.
+// Returns a session in status error to status idle, as it was after its last finished step. A message that the model
+// did not finish is removed; a step in which a tool failed is kept. Does not call a model. Fails with SessionError
+// `invalid_status_for_operation` if the status is not error.
 Result<Session> session_recover(Session session);
 
 struct SubmittedResult {
   std::string tool_call_id;
   Json result;
 };
-// Answers pending calls; the values are written like tool results. All ids must be pending, else the error is
-// `unknown_tool_call_id` and nothing changes. The session is idle when no call is pending any more. If `results` is
-// empty, the session is returned unchanged.
+// Answer pending calls without calling a model. `encoder` writes each value as the content of a tool message; null:
+// JsonToolResultEncoder. It is used only during the call. The status becomes idle when no call is pending any more. If
+// `results` is empty, the session is returned unchanged. Fail with SessionError `unknown_tool_call_id` if an id is not
+// pending, and with ToolError `encoding_failed` if a value cannot be written.
 Result<Session> submit_tool_result(Session session, const std::string& tool_call_id, const Json& result,
                                    ToolResultEncoder* encoder = nullptr);
 Result<Session> submit_tool_results(Session session, std::span<const SubmittedResult> results,
                                     ToolResultEncoder* encoder = nullptr);
 
-// Folds the events of a run into a session. One thread at a time.
+// Folds the events of a run into a session, for programs that read an EventStream themselves. One thread at a time.
 class SessionReducer {
  public:
   enum class Kind : std::uint8_t { chat, step, approval };
-  // `before` is the session before the operation, which stays if the run fails; `seed` is the session with the new
-  // message.
+  // `before` is the session before the operation; session() returns it if the run fails in its first step. `seed` is
+  // the session with the new message.
   SessionReducer(Session before, Session seed, Kind kind);
 
   void apply(const Event& event);
-  // The session so far. If the run is over, it follows from the result. If the run failed in its first step, it is
-  // `before`. Otherwise it is the seed with every finished step, in status idle. An approval also keeps the results of
-  // approved calls; calls without a result are still pending.
+  // The session after the events so far. After the last event of a run, it is the session that the blocking operation
+  // would return. If the run failed in its first step, it is `before`. Otherwise it is the seed with every finished
+  // step, in status idle. For Kind::approval it also has the results of approved calls; calls without a result are
+  // still pending.
   Session session() const;
-  // The run's result: turn() for Kind::chat and Kind::approval, step() for Kind::step. Fails with the error of a run
-  // that failed in its first step.
+  // The run's result: turn() for Kind::chat and Kind::approval, step() for Kind::step. Both fail with the error of a
+  // run that failed in its first step. If the run is not over, turn() returns the finished steps with the end
+  // ended::Cancelled (ended::Failed after an ErrorEvent), and step() fails with StreamError `cancelled`.
   Result<SessionTurn> turn() const;
   Result<SessionStep> step() const;
 
@@ -122,9 +127,9 @@ class SessionStream : public PulledStream<SessionStream> {
 
   // The session after the events read so far.
   Session session() const { return reducer_.session(); }
-  // Reads the remaining events and returns what the folded form returns. Blocks.
+  // Reads the remaining events and returns what the blocking operation returns. Blocks. Not for session_stream_step.
   Result<SessionTurn> finish();
-  // The same for session_stream_step.
+  // The same for the stream of session_stream_step.
   Result<SessionStep> finish_step();
 
  private:
@@ -132,6 +137,7 @@ class SessionStream : public PulledStream<SessionStream> {
   SessionReducer reducer_;
 };
 
+// The operations above as streams. They return at once.
 SessionStream session_stream_start(const Engine& engine, Session session,
                                    const CallOptions& options = default_options());
 SessionStream session_stream_start(const Engine& engine, Session session, Request request, const CallOptions& options);
@@ -150,7 +156,8 @@ SessionStream session_stream_step(const Engine& engine, Session session,
                                   const CallOptions& options = default_options());
 SessionStream session_stream_step(const Engine& engine, Session session, Request request, const CallOptions& options);
 
-// With a request and no options. Templates, so that a third argument in braces is always the options.
+// The operations with a request and without options. They are templates so that a third argument in braces always means
+// the options.
 template <std::same_as<Request> R>
 Result<SessionTurn> session_start(const Engine& engine, Session session, R request) {
   return session_start(engine, std::move(session), std::move(request), default_options());

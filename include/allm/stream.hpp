@@ -17,8 +17,8 @@
 namespace allm {
 
 // Tells a consumer to poll again. Copies wake the same consumer. wake() may be called from any thread, at any time, any
-// number of times, also after the consumer was destroyed. It never throws. An implementation of Target returns quickly
-// and does not call the stream.
+// number of times, also after the consumer was destroyed. It never throws. Target is the interface to implement for an
+// event loop: its wake() must return quickly and must not call the stream.
 class Waker {
  public:
   class Target {
@@ -29,8 +29,9 @@ class Waker {
 
   Waker() = default;  // wakes no consumer
   explicit Waker(std::shared_ptr<Target> target) : target_(std::move(target)) {}
-  // Calls `function` on the waking thread: write to an eventfd, post to a loop. The function must not throw. If it
-  // does, the stream that is polled with this waker ends with a StreamError as soon as it would have to wait.
+  // wake() calls `function` on the thread that calls wake(). The function notifies the event loop: it writes to an
+  // eventfd, or posts to the loop. It must not throw. If it does, the stream that is polled with this waker ends with a
+  // StreamError at the next poll that would return pending.
   explicit Waker(std::function<void()> function);
 
   void wake() const {
@@ -49,7 +50,7 @@ class Poll {
   static Poll pending();
   static Poll end();
   Poll(Event event);
-  // Makes the event from its payload.
+  // Makes a Poll with an event from the payload of the event.
   template <class T>
     requires detail::kIsPayload<std::remove_cvref_t<T>>
   Poll(T&& payload) : state_(State::event), event_(std::forward<T>(payload)) {}
@@ -57,7 +58,7 @@ class Poll {
   bool has_event() const { return state_ == State::event; }
   bool is_pending() const { return state_ == State::pending; }
   bool is_end() const { return state_ == State::end; }
-  // Call these only if has_event().
+  // Call these only if has_event(). take() moves the event out.
   const Event& event() const { return *event_; }
   Event& event() { return *event_; }
   Event take();
@@ -75,8 +76,8 @@ class Poll {
   std::optional<Event> event_;
 };
 
-// Produces events when it is polled; adapters implement it. One thread at a time. The destructor cancels the work of
-// the source and does not wait for it.
+// Produces events when it is polled. Adapters implement it. One thread at a time may use it. The destructor cancels the
+// work of the source and does not wait for it.
 class EventSource {
  public:
   EventSource() = default;
@@ -84,22 +85,23 @@ class EventSource {
   EventSource& operator=(const EventSource&) = delete;
   virtual ~EventSource() = default;
 
-  // Returns the next event; or pending, and the source calls `waker` when the consumer should poll again; or the end,
-  // and from then on always the end. Never blocks. Only the waker of the latest poll is called. Must not throw: an
-  // exception from the source of an adapter fails the model call (AdapterError `unknown`); an exception from a source
-  // that a program reads directly reaches that program.
+  // Returns the next event, pending or the end. After pending, the source calls `waker` when the consumer should poll
+  // again; it calls only the waker of the latest poll. After the end, it always returns the end. Must not block and
+  // must not throw. If the source of an adapter throws, the model call fails with AdapterError `unknown`. If a source
+  // throws that a program reads directly, the exception reaches the program.
   virtual Poll poll(const Waker& waker) = 0;
 };
 
-// The functions that every stream class has for reading; they call poll() of that class. One thread at a time.
+// The base class of all stream classes: functions that read events through poll() of the stream class. One thread at a
+// time may use them. `for (const Event& event : stream)` blocks as next() does.
 template <class Stream>
 class PulledStream {
  public:
-  // The next event, or the end; never pending. Blocks.
+  // Blocks until there is an event or the end, and returns it; never pending.
   Poll next();
-  // As next(), but returns pending at `deadline`; the stream can be read further.
+  // As next(), but returns pending if there is neither at `deadline`. The stream can be read again afterwards.
   Poll next(std::chrono::steady_clock::time_point deadline);
-  // As next(), but returns pending instead of blocking.
+  // As next(), but does not block: returns pending if there is neither yet.
   Poll try_next();
 
   class Iterator {
@@ -131,11 +133,11 @@ class PulledStream {
 // the run is an ErrorEvent.
 class EventStream : public PulledStream<EventStream> {
  public:
-  EventStream() = default;  // ended
+  EventStream() = default;  // a stream that is at its end
   explicit EventStream(std::unique_ptr<EventSource> source);
 
-  // Returns the next event; or pending, and `waker` is called when the consumer should poll again; or the end. Never
-  // blocks.
+  // Returns the next event, pending or the end. After pending, `waker` is called when the consumer should poll again.
+  // Never blocks.
   Poll poll(const Waker& waker);
 
   // Cancels the run and frees its resources without waiting; the stream is then at its end.
