@@ -7,16 +7,16 @@ namespace allm {
 namespace {
 
 template <class T>
-void fill(std::optional<T>& value, std::optional<T>& lower) {
-  if (!value) value = std::move(lower);
+bool is_set(const T& value) {
+  return static_cast<bool>(value);
 }
-// Functions and pointers.
-template <class T>
-void fill(T& value, T& lower) {
-  if (!value) value = std::move(lower);
-}
-void fill(std::stop_token& token, std::stop_token& lower) {
-  if (!token.stop_possible()) token = std::move(lower);
+bool is_set(const std::stop_token& token) { return token.stop_possible(); }
+bool is_set(const ApiKey& key) { return !key.empty(); }
+
+// Moves from `lower` if it is not const.
+template <class T, class Lower>
+void fill(T& value, Lower& lower) {
+  if (!is_set(value) && is_set(lower)) value = std::move(lower);
 }
 
 void merge_tools(std::vector<Tool>& tools, std::vector<Tool> lower) {
@@ -33,21 +33,23 @@ void merge_tools(std::vector<Tool>& tools, std::vector<Tool> lower) {
 }
 
 // Params that are not an object are kept, so that the check of options reports them.
-void merge_params(Json& params, Json lower) {
+template <class Lower>
+void merge_params(Json& params, Lower& lower) {
   if (!params.is_object() || (lower.is_object() && lower.empty())) return;
-  if (lower.is_object()) lower.update(params);
-  params = std::move(lower);
+  Json merged = std::move(lower);
+  if (merged.is_object()) merged.update(params);
+  params = std::move(merged);
 }
 
 // The first context that is not empty is used. A context that is not an object is kept, so that the check of options
 // reports it.
-void merge_context(std::optional<Json>& context, std::optional<Json> lower) {
+template <class Lower>
+void merge_context(std::optional<Json>& context, Lower& lower) {
   if (!context || (context->is_object() && context->empty())) context = std::move(lower);
 }
 
-}  // namespace
-
-void fill_options(CallOptions& options, CallOptions lower) {
+template <class Lower>
+void fill_from(CallOptions& options, Lower& lower) {
   // Names every option: a new option does not compile until it is added here.
   auto& [model, temperature, max_tokens, response_format, tool_choice, prompt_cache, tools, params, api_key, mode,
          max_turns, run_timeout, max_total_tokens, max_cost, max_tool_calls, max_repeated_failures, cancel, halt_when,
@@ -62,8 +64,8 @@ void fill_options(CallOptions& options, CallOptions lower) {
   fill(options.tool_choice, tool_choice);
   fill(options.prompt_cache, prompt_cache);
   merge_tools(options.tools, std::move(tools));
-  merge_params(options.params, std::move(params));
-  if (options.api_key.empty()) options.api_key = std::move(api_key);
+  merge_params(options.params, params);
+  fill(options.api_key, api_key);
   fill(options.mode, mode);
   fill(options.max_turns, max_turns);
   fill(options.run_timeout, run_timeout);
@@ -91,11 +93,16 @@ void fill_options(CallOptions& options, CallOptions lower) {
   fill(options.emit_reasoning, emit_reasoning);
   fill(options.include_raw_chunks, include_raw_chunks);
   fill(options.on_event, on_event);
-  merge_context(options.context, std::move(context));
+  merge_context(options.context, context);
   fill(options.session_id, session_id);
   fill(options.request_id, request_id);
   fill(options.traceparent, traceparent);
 }
+
+}  // namespace
+
+void fill_options(CallOptions& options, const CallOptions& lower) { fill_from(options, lower); }
+void fill_options(CallOptions& options, CallOptions&& lower) { fill_from(options, lower); }
 
 CallOptions take_settings(Request& request) {
   CallOptions options;

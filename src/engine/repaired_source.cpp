@@ -131,6 +131,12 @@ void repair_error(Error& error) {
       error.detail());
 }
 
+// Most events are such deltas.
+bool is_valid_text_delta(const Event& event) {
+  const auto* text = event.get_if<TextDelta>();
+  return text != nullptr && is_utf8(text->delta) && (!text->id || is_utf8(*text->id));
+}
+
 }  // namespace
 
 // One object is returned on all paths, so that the event of the source is not moved.
@@ -139,7 +145,7 @@ Poll RepairedSource::poll(const Waker& waker) {
   Poll polled = is_ready ? Poll(std::move(ready_[ready_at_])) : source_->poll(waker);
   if (is_ready) {
     ++ready_at_;
-  } else if (polled.has_event()) {
+  } else if (polled.has_event() && !(tails_.empty() && is_valid_text_delta(polled.event()))) {
     repair_polled(polled);
   }
   return polled;
