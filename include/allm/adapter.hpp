@@ -16,18 +16,18 @@ namespace allm {
 
 // One model call with all settings resolved: from the call options, then the request, the engine and the defaults.
 struct AdapterCall {
-  Request request = {};                          // tools without handlers; compact ones in short form
+  Request request = {};                          // its tools have no handlers; compact tools are in short form
   std::optional<ModelRef> model = std::nullopt;  // the model to call; nullopt if none was named
   std::string request_id = {};
   std::optional<std::string> session_id = std::nullopt;
-  // All other settings of call options and engine params, by name. Never contains keys.
+  // All other settings of call options and engine params, by name. It never contains API keys.
   Json options = empty_object();
-  ApiKey api_key = {};  // of this call alone
+  ApiKey api_key = {};  // CallOptions::api_key; empty: the adapter uses its own key
   // Whether the program asked for RawChunk events. They need not be built otherwise.
   bool include_raw_chunks = false;
   std::shared_ptr<Runtime> runtime = nullptr;
-  // The span that the call belongs to, for adapters that report spans of their own. Not set without telemetry, unless
-  // the caller gave a traceparent.
+  // The span of the call, for adapters that report spans of their own. Without telemetry it is
+  // CallOptions::traceparent, or not set.
   TraceParent trace = {};
 };
 
@@ -40,10 +40,11 @@ class Adapter {
   // A short name for messages and metadata: "openai".
   virtual std::string_view provider() const = 0;
 
-  // Opens one model call. Must not block: a source that has to wait returns pending. `call` is valid during open()
-  // only, so the source copies what it needs. The source produces MessageStarted, the model's events and
-  // MessageCompleted; or an ErrorEvent, which ends it. An error returned here, or an ErrorEvent before MessageStarted,
-  // is the failure of the call: it may be retried by the engine's policy, and the folded functions return it.
+  // Opens one model call and returns the source of its events, which the caller owns. Must not block: a source that has
+  // to wait returns pending. `call` is valid during open() only, so the source must copy what it needs. The source
+  // produces MessageStarted, the model's events and MessageCompleted. If it fails, it produces an ErrorEvent and ends.
+  // If open() returns an error, or if the ErrorEvent comes before MessageStarted, the call has failed: the engine may
+  // retry it (allm/retry.hpp), and otherwise the run fails with this error.
   virtual Result<std::unique_ptr<EventSource>> open(const AdapterCall& call) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Streams on an Asio event loop: async_next and async_finish, for every class of streams (EventStream, ChatStream,
+// Streams on an Asio event loop: async_next and async_finish, for every stream class (EventStream, ChatStream,
 // SessionStream, …). Header only. No other header of allm includes it, so only programs that include it need Asio.
 //
 // Boost.Asio is used; define ALLM_STANDALONE_ASIO to use standalone Asio.
@@ -19,7 +19,7 @@
 
 namespace allm::asio {
 
-// Reads one event: the completion signature is void(Poll). The Poll has an event, or is the end; it is never pending.
+// Reads one event. The completion signature is void(Poll). The Poll has an event or is the end; it is never pending.
 template <class Stream, class Executor, class Token>
 auto async_next(Stream& stream, Executor executor, Token&& token) {
   return detail::start_operation<false, void(Poll)>(stream, std::move(executor), std::forward<Token>(token));

@@ -45,18 +45,21 @@ struct ConformanceReport {
 };
 
 struct AdapterConformanceOptions {
-  // Must get an answer with text.
+  // A request that the model answers with text.
   Request request = {.messages = {user("Say hello.")}};
-  // Must get an answer that calls at least one tool. Without it the checks of tool calls are skipped.
+  // A request that the model answers with at least one tool call. Without it, the checks of tool calls are skipped.
   std::optional<Request> tool_request = std::nullopt;
-  // Must fail: by an error of open(), or by an ErrorEvent. Without it the checks of errors are skipped.
+  // A request that fails: open() returns an error, or the source produces an ErrorEvent. Without it, the checks of
+  // errors are skipped.
   std::optional<Request> failing_request = std::nullopt;
+  // The next three are copied into each AdapterCall.
   std::optional<ModelRef> model = std::nullopt;
   ApiKey api_key = {};
   Json options = empty_object();
-  // How long open(), poll() or a destructor may take. Generous, because the machine may be busy: none of them waits.
+  // How long open(), poll() or a destructor may take. None of them may wait; the limit is generous only because the
+  // machine may be busy.
   std::chrono::milliseconds max_blocking = std::chrono::seconds(2);
-  // How long a source may take from pending to calling the waker.
+  // How long a source may take to call the waker after it has returned pending.
   std::chrono::milliseconds timeout = std::chrono::seconds(30);
   // How many calls are open at once in the check of concurrent calls.
   std::size_t threads = 4;
@@ -64,14 +67,14 @@ struct AdapterConformanceOptions {
   std::shared_ptr<Runtime> runtime = nullptr;
 };
 
-// `factory` makes an adapter; it is called once for each group of checks, so that a scripted adapter starts from its
-// beginning. Called from several threads, one after the other.
+// Checks an adapter. `factory` makes one; it is called once for each group of checks, so that a scripted adapter starts
+// at the beginning of its script. It is called on several threads, but never at the same time.
 ConformanceReport check_adapter(std::function<std::shared_ptr<Adapter>()> factory,
                                 const AdapterConformanceOptions& options = {});
 
 struct ExecutorConformanceOptions {
-  // Whether the executor calls the handlers of the tools it is given. If it runs tools elsewhere, set this to false and
-  // fill `calls`: the checks that need handlers are skipped.
+  // Whether the executor calls the handlers of its tools. If it runs tools elsewhere, set this to false and fill
+  // `calls`; the checks that need handlers are then skipped.
   bool runs_handlers = true;
   // Calls that the executor can run.
   struct Call {

@@ -22,8 +22,8 @@
 // std::string, described enumerations and structs, Json (any value), and std::optional, std::vector and
 // std::map<std::string, T> of these, nested to any depth; a struct may contain itself in a vector.
 //
-// An optional field may be left out or null. A field with a default may be left out. All others are required, and
-// members without a field are errors.
+// In the JSON, an optional field may be left out or null, and a field with a default may be left out. All other fields
+// are required. A JSON member that has no field is an error.
 //
 // Descriptions are evaluated once per type and kept. Everything here is safe to call from any thread.
 #pragma once
@@ -43,7 +43,7 @@
 
 namespace allm {
 
-// Names a type in a call of the free function `describe`.
+// The parameter of a free function `describe`. It says which type the function describes.
 template <class T>
 struct TypeTag {};
 
@@ -67,8 +67,8 @@ class EnumValues {
   std::vector<detail::EnumEntry> entries_;
 };
 
-// One field of a struct. field() makes it; the functions below add rules. Each of them exists only for the types that
-// it applies to, and for optionals of those types.
+// One field of a struct. field() makes it; the member functions add rules. Each member function exists only for the
+// types to which its rule applies, and for optionals of these types.
 template <class Owner, class T>
 class Field {
  public:
@@ -80,7 +80,7 @@ class Field {
     info_.optional = detail::is_optional_v<T>;
   }
 
-  // The least and the greatest number.
+  // The smallest and the greatest number that is allowed.
   Field& minimum(Value value)
     requires detail::Number<Value>
   {
@@ -102,8 +102,8 @@ class Field {
   {
     return rule("maxLength", length);
   }
-  // An ECMA-262 regular expression that must match somewhere in the text; anchor it with ^ and $.
-  // Lookaround and backreferences are not supported: a tool whose schema has them is not valid.
+  // An ECMA-262 regular expression that must match a part of the text; write ^…$ to match the whole text. Lookaround
+  // and backreferences are not supported: runs with a tool whose schema has them fail.
   Field& pattern(std::string expression)
     requires std::same_as<Value, std::string>
   {
@@ -131,7 +131,7 @@ class Field {
     default_ = std::move(value);
     return *this;
   }
-  // The default is the value that the struct's own initialiser gives the member.
+  // The value of the field, if it is left out, is the one that the struct's own initialiser gives it.
   Field& defaulted() {
     info_.has_default = true;
     default_.reset();
@@ -157,7 +157,7 @@ Field<Owner, T> field(std::string name, T Owner::* member, std::string descripti
   return Field<Owner, T>(std::move(name), member, std::move(description));
 }
 
-// The fields of a struct, its bases' included, in the order in which the schema has them.
+// The fields of a struct, in the order of the schema. Members of base classes may be among them.
 template <class Struct>
 class Fields {
  public:
@@ -229,7 +229,8 @@ template <class T>
 concept Described =
     std::is_class_v<T> && std::default_initializable<T> && (detail::MemberDescribed<T> || detail::FreeDescribed<T>);
 
-// The JSON Schema of a struct: draft 2020-12, and draft-07 unless the struct contains itself.
+// The JSON Schema of a struct. It is a valid schema of draft 2020-12, and also of draft-07 unless the struct contains
+// itself.
 template <Described T>
 Json schema_of() {
   return detail::SchemaWriter().document(detail::struct_info<T>());
@@ -237,8 +238,8 @@ Json schema_of() {
 
 // Reads the struct from a JSON object. Fails with ValidationError `invalid_request`, which holds every error with its
 // path. The message describes each error so that a model can correct its call ("city: is required; days: must be an
-// integer, got string"), and `metadata.errors` lists them as {path, rule, message}. Errors beyond the sixteenth are
-// only counted.
+// integer, got string"), and `metadata.errors` lists them as {path, rule, message}. After the sixteenth error, errors
+// are only counted.
 template <Described T>
 Result<T> arguments_from_json(const Json& json) {
   T value{};
@@ -248,9 +249,9 @@ Result<T> arguments_from_json(const Json& json) {
   return value;
 }
 
-// The JSON of a value of any type that a field may have: arguments_from_json<T>(json_of(x)) equals x if x obeys its own
-// rules and all its numbers are finite. Optionals without a value are left out; an enumeration value without a name is
-// written as its number.
+// Writes a value as JSON. T is any type that a field may have. arguments_from_json<T>(json_of(x)) equals x if x obeys
+// the rules of its fields and all its numbers are finite. An optional field without a value is left out, or written as
+// null if it has a default. An enumeration value without a name is written as its number.
 template <class T>
 Json json_of(const T& value) {
   return detail::Codec<T>::write(value);

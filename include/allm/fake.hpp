@@ -30,7 +30,7 @@ namespace allm {
 struct FakeText {
   std::string text;
 };
-// Reasoning, before or between the other entries.
+// Reasoning text. It may be before or between the other entries.
 struct FakeReasoning {
   std::string text;
 };
@@ -38,9 +38,11 @@ struct FakeToolCall {
   std::string id;
   std::string name;
   Json arguments = empty_object();
-  // The text that the model sent. If given, the arguments are its value, or {} if it is not a JSON object.
+  // The text of the arguments. If it is set, `arguments` is ignored: the call has the parsed text, or {} if the text is
+  // not a JSON object.
   std::optional<std::string> raw_arguments = std::nullopt;
 };
+// A piece of the text of a call's arguments, as a ToolCallDelta.
 struct FakeToolCallDelta {
   std::string id;
   std::string arguments_delta;
@@ -51,6 +53,7 @@ struct FakeUsage {
 struct FakeRawChunk {
   Json chunk;
 };
+// Completes the message. Entries after it are not used.
 struct FakeFinish {
   FinishReason reason;
 };
@@ -62,7 +65,7 @@ struct FakeError {
 struct FakeDelay {
   std::chrono::milliseconds delay;
 };
-// As the first entry: open() fails with this error.
+// If it is the first entry, open() fails with this error. Elsewhere it is like FakeError.
 struct FakePreflightError {
   Error error;
 };
@@ -75,7 +78,7 @@ FakeEntry fake_tool_call(std::string id, std::string name, Json arguments = empt
 FakeEntry fake_finish(FinishReason reason);
 FakeEntry fake_usage(Usage usage);
 FakeEntry fake_delay(std::chrono::milliseconds delay);
-// A mid-stream and a preflight AdapterError.
+// Make a FakeError and a FakePreflightError with an AdapterError of that reason.
 FakeEntry fake_error(AdapterError::Reason reason);
 FakeEntry fake_preflight_error(AdapterError::Reason reason);
 
@@ -83,22 +86,22 @@ FakeEntry fake_preflight_error(AdapterError::Reason reason);
 using FakeCallScript = std::vector<FakeEntry>;
 using FakeScript = std::vector<FakeCallScript>;  // one inner script per model call
 
-// From JSON as in scenario files (docs/scenario-format.md). Fails with ValidationError `invalid_scenario` and the path
-// of the error.
+// Reads a script from JSON, in the form of scenario files (docs/scenario-format.md). Fails with ValidationError
+// `invalid_scenario` and the path of the error.
 Result<FakeScript> fake_script_from_json(const Json& json);
 
-// Answers a model call with its script. Called by open() on the thread that opens the call, possibly on several threads
-// at once: it must protect shared data. It must not block. An exception becomes the failure of the call: AdapterError
-// `no_scripted_response`, whose message has the exception's text.
+// Returns the script of a model call. open() calls the function on the thread that opens the call, possibly on several
+// threads at once, so the function must protect shared data. It must not block. If it throws, the call fails with
+// AdapterError `no_scripted_response`, whose message has the exception's text.
 using FakeFunction = std::function<FakeCallScript(const AdapterCall& call)>;
 
 struct FakeOptions {
-  std::optional<Usage> usage = std::nullopt;  // reported by every call, whatever its script says
-  bool record = false;                        // keep the requests, for requests()
+  std::optional<Usage> usage = std::nullopt;  // reported by every call instead of its FakeUsage
+  bool record = false;                        // whether calls are kept for requests()
 };
 
-// Safe to use from any thread. Each adapter has its own position in the script: engines that share an adapter share the
-// position. The script itself is shared, not copied.
+// An adapter that plays a script. Safe to use from any thread. Each adapter has its own position in the script; engines
+// that share an adapter share the position. The script itself is shared, not copied.
 class FakeAdapter : public Adapter {
  public:
   explicit FakeAdapter(std::shared_ptr<const FakeScript> script, FakeOptions options = {});
@@ -109,11 +112,11 @@ class FakeAdapter : public Adapter {
   // `no_scripted_response`.
   Result<std::unique_ptr<EventSource>> open(const AdapterCall& call) override;
 
-  // The requests received so far, if they are recorded.
+  // The calls received so far if FakeOptions::record is set; else empty.
   std::vector<AdapterCall> requests() const;
-  // Calls opened so far.
+  // The number of calls so far.
   std::size_t calls() const;
-  // Streams that were opened and have been destroyed, whether they were read to the end or dropped.
+  // The number of streams that were opened and have been destroyed, whether they were read to the end or dropped.
   std::size_t closed() const;
 
  private:
@@ -125,8 +128,8 @@ class FakeAdapter : public Adapter {
 
 std::shared_ptr<FakeAdapter> fake(FakeScript script, FakeOptions options = {});
 
-// A fake driven by a function of the call, `(const AdapterCall&)`, or of its request, `(const Request&)`, that returns
-// a FakeCallScript; see FakeFunction.
+// Makes a fake that asks a function for the script of each call. The function accepts a `const AdapterCall&` or a
+// `const Request&` and returns a FakeCallScript; see FakeFunction.
 template <class Answer>
   requires std::is_invocable_r_v<FakeCallScript, Answer&, const AdapterCall&>
 std::shared_ptr<FakeAdapter> fake(Answer answer, FakeOptions options = {}) {

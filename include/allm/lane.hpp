@@ -5,7 +5,7 @@
 //   command  any program. Declared by the tool's `command`.
 //
 // A tool's outcomes, context and progress are the same in every lane. Only workers and commands can be killed: at the
-// deadline the process and all its children are. docs/tool-lanes.md lists the guarantees of each lane.
+// deadline the process and all its children are killed. docs/tool-lanes.md lists the guarantees of each lane.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,8 @@ struct Sandbox {
   // True: files can be read but not written, except those below `writable`.
   bool read_only = false;
   std::vector<std::string> writable = {};  // absolute paths of existing directories and files
-  // Whether a call fails if this kernel cannot enforce the above. False: it runs with what the kernel can enforce.
+  // Whether a call fails if this kernel cannot enforce the restrictions above. False: the call runs with those that the
+  // kernel can enforce.
   bool required = true;
 
   bool operator==(const Sandbox&) const = default;
@@ -40,9 +41,10 @@ struct ToolLimits {
   // CPU time of one call. Default: no limit other than the deadline.
   std::optional<std::chrono::seconds> cpu_time = std::nullopt;
   std::optional<std::uint64_t> open_files = 256;
-  // Bytes of a call's answer or a command's output. Default 1 MiB: more than a model reads.
+  // Bytes of a worker's answer or a command's output; a call that exceeds them fails. Default 1 MiB: more than a model
+  // reads.
   std::uint64_t output = std::uint64_t{1} << 20U;
-  // Time between SIGTERM and SIGKILL.
+  // The time between SIGTERM and SIGKILL when a process is ended.
   std::chrono::milliseconds grace{200};
   Sandbox sandbox = {};
 
@@ -54,7 +56,7 @@ enum class CommandInput : std::uint8_t {
   arguments,  // through the placeholders of its argv only; its standard input is empty
   json,       // as one JSON object on its standard input
 };
-// The meaning of its standard output.
+// The meaning of a command's standard output.
 enum class CommandOutput : std::uint8_t {
   text,     // the result, without the final newline
   json,     // the result, as JSON
@@ -70,8 +72,8 @@ struct Command {
   std::vector<std::string> argv = {};
   CommandInput input = CommandInput::arguments;
   CommandOutput output = CommandOutput::text;
-  // Names of environment variables of this program that the command inherits. Everything else, such as keys, is not
-  // inherited.
+  // Names of environment variables of this program that the command inherits. Other variables, such as those with API
+  // keys, are not inherited.
   std::vector<std::string> pass_environment = {"PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"};
   std::map<std::string, std::string> environment = {};  // further variables
   std::string directory = {};                           // working directory; default: that of this program

@@ -4,7 +4,7 @@
 //     return allm::StepPlan{.model = step.index == 0 ? "large-model" : "small-model"};
 //   };
 //
-// Stock hooks are in allm/steps.hpp.
+// allm/steps.hpp has ready-made hooks.
 #pragma once
 
 #include <chrono>
@@ -35,10 +35,11 @@ struct Cancellation;
 // it needs.
 struct StepView {
   const Engine& engine;
-  const Thread& thread;   // as it is stored; in a chain of hooks: with the messages of the hook before
+  const Thread& thread;   // the stored thread; for the second hook of then(): with the messages of the first
   const Usage& usage;     // of the run so far
   std::size_t index = 0;  // of the step in its run, from 0
-  // Of the run, for model calls that the hook makes itself; see call_options_for in allm/steps.hpp. Null: none.
+  // The next five describe the run, for model calls that the hook makes itself; call_options_for (allm/steps.hpp) makes
+  // options from them. They are null or nullopt if the run has none.
   const Cancellation* cancel = nullptr;
   std::optional<std::chrono::milliseconds> time_left = std::nullopt;
   const std::string* request_id = nullptr;
@@ -51,7 +52,7 @@ struct StepPlan {
   // Sent to the model instead of the thread's messages. A call and its results must stay together: a tool message
   // without its call, or a call without the result that the thread has, is ValidationError `invalid_request`.
   std::optional<MessageList> messages = std::nullopt;
-  // The tools of this step, instead of the run's: they are sent to the model, and its calls run them.
+  // The tools of this step, instead of those of the run: for the model, and for the calls that it makes in this step.
   std::optional<std::vector<Tool>> tools = std::nullopt;
   std::optional<ModelRef> model = std::nullopt;
   std::optional<double> temperature = std::nullopt;
@@ -68,8 +69,8 @@ struct StepPlan {
 class PendingPlan {
  public:
   virtual ~PendingPlan() = default;
-  // Returns the plan or an error; or nullopt if neither is ready, and `waker` is called when the stream should poll
-  // again. Never blocks. One thread at a time.
+  // Returns the plan or an error. If neither is ready, returns nullopt, and the plan calls `waker` when the stream
+  // should poll again. Must not block. Called by one thread at a time.
   virtual std::optional<Result<StepPlan>> poll(const Waker& waker) = 0;
 };
 
@@ -83,7 +84,7 @@ class PlannedStep {
   template <std::derived_from<PendingPlan> T>
   PlannedStep(std::unique_ptr<T> pending) : plan_(std::unique_ptr<PendingPlan>(std::move(pending))) {}
 
-  // As PendingPlan::poll. Moves the plan out: do not poll again after a result.
+  // As PendingPlan::poll. Moves the plan out: after a result, do not poll again.
   std::optional<Result<StepPlan>> poll(const Waker& waker);
 
  private:

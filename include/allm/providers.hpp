@@ -4,8 +4,9 @@
 //   if (!engine) return report(engine.error());
 //   auto result = allm::chat(*engine, {allm::user("Weather in Oslo?")});
 //
-// Keys are looked for in CallOptions::api_key, then set_key(), then the adapter's own `api_key`, then the environment
-// (OPENAI_API_KEY, …), then an .env file if `env_file` names one. docs/providers.md has the details of each provider.
+// The API key of a call is the first of these that is set: CallOptions::api_key; the key of set_key(); the adapter's
+// own `api_key`; the environment variable (OPENAI_API_KEY, …); the same variable in the file that `env_file` names.
+// docs/providers.md has the details of each provider.
 #pragma once
 
 #include <chrono>
@@ -24,27 +25,29 @@
 
 namespace allm {
 
-// Timeouts, limits and routes of HTTP requests. The params connect_timeout, receive_timeout, stream_timeout and
-// request_timeout, in milliseconds, override the timeouts of one call.
+// Timeouts, limits and routes of HTTP requests. CallOptions::params may override the timeouts for one call, in
+// milliseconds: connect_timeout, receive_timeout, stream_timeout and request_timeout.
 struct HttpOptions {
   // Name lookup, TCP and TLS together.
   std::chrono::milliseconds connect_timeout{15'000};
   // From the end of the request to the first byte of the answer: a reasoning model may think for minutes.
   std::chrono::milliseconds receive_timeout{300'000};
-  // Between two pieces of an answer. Servers send something more often than that, at least a comment.
+  // Between two pieces of an answer. Servers send something more often, at least a comment of the event stream.
   std::chrono::milliseconds stream_timeout{60'000};
-  // The whole exchange. 0: no limit, because a long answer is not a failure.
+  // The whole request and answer. Default 0: no limit, because a long answer is not a failure.
   std::chrono::milliseconds request_timeout{0};
   // Limits on the bytes of an answer after decompression, of one event and of the headers. They limit the memory that a
   // hostile server can use. An event may hold a whole image.
   std::size_t max_body_bytes = 256U << 20U;
   std::size_t max_event_bytes = 64U << 20U;
   std::size_t max_header_bytes = 256U << 10U;
-  // PEM file of trusted authorities. Default: CURL_CA_BUNDLE, SSL_CERT_FILE, SSL_CERT_DIR, else the system's.
+  // PEM file of trusted authorities. Default: the environment variables CURL_CA_BUNDLE, SSL_CERT_FILE and SSL_CERT_DIR,
+  // else the authorities of the system.
   std::string ca_file = {};
-  // Proxy URL. Default: https_proxy, http_proxy, no_proxy.
+  // Proxy URL. Default: the environment variables https_proxy, http_proxy and no_proxy.
   std::string proxy = {};
-  // By default keys are sent over https and to this machine only. True sends them anywhere.
+  // By default, keys are sent only over https or to this machine. A call that needs a key elsewhere fails. True: keys
+  // are sent anywhere.
   bool allow_insecure_key = false;
 };
 
@@ -66,11 +69,12 @@ struct AnthropicOptions {
   std::string base_url = "https://api.anthropic.com/v1";
   ApiKey api_key = {};
   std::optional<std::string> env_file = std::nullopt;
-  // Used when a call has no max_tokens, because the provider requires a number. A thinking budget is added to it.
+  // The max_tokens of calls that set none, because the provider requires a number. A thinking budget is added to it.
   std::int64_t default_max_tokens = 4'096;
   // Values of the header anthropic-beta.
   std::vector<std::string> beta = {};
-  // Ask for structured output natively instead of by a forced tool call. The forced tool call works with every model.
+  // True: ask for a JSON schema by the provider's own feature. False: by a forced tool call, which works with every
+  // model.
   bool native_structured_output = false;
   HttpOptions http = {};
 };
@@ -80,13 +84,13 @@ struct GeminiOptions {
   std::string base_url = "https://generativelanguage.googleapis.com/v1beta";
   ApiKey api_key = {};
   std::optional<std::string> env_file = std::nullopt;
-  // Let Gemini fetch images from https URLs. Only newer models can do that. False: images by URL are an error.
+  // True: Gemini fetches images from https URLs, which only newer models can do. False: a call with an image URL fails.
   bool fetch_image_urls = false;
-  // Send JSON Schemas unchanged instead of in the API's own dialect. Not every model accepts them; recursive schemas
-  // need it.
+  // True: JSON Schemas are sent unchanged, which not every model accepts. False: they are sent in the API's own
+  // dialect, which cannot express recursive schemas.
   bool json_schemas = false;
-  // Mark tool calls that another provider's model made, because Gemini 3 refuses calls without thought signatures. This
-  // is the provider's own workaround and costs quality.
+  // Gemini 3 refuses conversations with tool calls that have no thought signature, such as those of another provider's
+  // model. True: such calls get the placeholder signature that the provider defines for this. The answers may be worse.
   bool excuse_missing_signatures = false;
   HttpOptions http = {};
 };
@@ -105,7 +109,7 @@ struct CompatibleOptions {
   std::vector<std::pair<std::string, std::string>> headers = {};
   HttpOptions http = {};
 };
-// Fails with EngineError `invalid_engine` if the server is not known and no URL is given.
+// Fails with EngineError `invalid_engine` if the server is not in the list above and `base_url` is empty.
 Result<std::shared_ptr<Adapter>> compatible(CompatibleOptions options);
 
 // "provider:model" or "provider@base_url:model".

@@ -5,7 +5,7 @@
 //   if (!model) return report(model.error());
 //   allm::Engine engine({.adapter = *model, .tools = {weather}});
 //
-// A recording holds requests and the events of their answers. Everything that looks like a key is redacted.
+// A recording has requests and the events of their answers. Everything that looks like an API key is redacted.
 // docs/recording-format.md describes the file.
 #pragma once
 
@@ -20,12 +20,13 @@ namespace allm {
 class Adapter;
 
 struct RecordOptions {
-  // Add to the exchanges in the file instead of replacing them.
+  // True: exchanges are added to those in the file. False: they replace those in the file.
   bool append = false;
 };
 
-// An adapter that passes every call on to `adapter` and writes each exchange to the file when its stream is over: at
-// its end, after its error, or when it is dropped. A new file can be read by its owner only (0600).
+// Makes an adapter that passes every call on to `adapter`. It writes each exchange (a request and the events of its
+// answer) to the file when the stream of the answer is over: at its end, after its error, or when it is dropped. A new
+// file can be read by its owner only (0600).
 //
 // The new adapter shares ownership of `adapter` and is safe to use from any thread. The file is written on the thread
 // that reads the stream, which blocks for the time of the write.
@@ -38,7 +39,7 @@ struct RecordOptions {
 Result<std::shared_ptr<Adapter>> record(std::shared_ptr<Adapter> adapter, std::string path, RecordOptions options = {});
 
 struct ReplayOptions {
-  // Use exchanges more than once. Otherwise each exchange answers one call.
+  // True: an exchange may answer several calls. False: each exchange answers one call.
   bool reuse = false;
   // Parts of requests that are not compared: JSON pointers into the `request` of an exchange, each with everything
   // below it. If a request does not match, the error message names the pointer to add here.

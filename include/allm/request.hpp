@@ -13,8 +13,8 @@
 
 namespace allm {
 
-// The format that the answer must have. A format that allm does not know is sent to the provider
-// unchanged; it must be an object.
+// The format that the answer must have. A format that allm does not know (Kind::provider) must be a JSON object and is
+// sent to the provider unchanged.
 class ResponseFormat {
  public:
   enum class Kind : std::uint8_t { text, json_object, json_schema, provider, invalid };
@@ -22,7 +22,7 @@ class ResponseFormat {
   static ResponseFormat text();
   static ResponseFormat json_object();
   static ResponseFormat json_schema(std::string name, Json schema, bool strict = true);
-  // From its JSON form. A value that is neither "text" nor an object gives the kind `invalid`.
+  // Reads the JSON form. A value that is neither "text" nor an object becomes Kind::invalid, with which requests fail.
   static ResponseFormat from_json(Json value);
 
   Kind kind() const { return kind_; }
@@ -46,7 +46,7 @@ class ToolChoice {
   static ToolChoice none();
   static ToolChoice required();
   static ToolChoice tool(std::string name);
-  // From its JSON form: "auto", "none", "required", a tool's name, or a provider's own object.
+  // Reads the JSON form: "auto", "none", "required", a tool's name, or a provider's own object.
   static ToolChoice from_json(Json value);
 
   Kind kind() const { return kind_; }
@@ -76,8 +76,8 @@ struct Request {
   std::optional<ResponseFormat> response_format = std::nullopt;
   std::vector<Tool> tools = {};
   std::optional<ToolChoice> tool_choice = std::nullopt;
-  bool stream = false;
-  bool structured_finalize = false;
+  bool stream = false;               // kept for saved data; runs ignore it and always stream
+  bool structured_finalize = false;  // true: as CallOptions::structured_finalize
   std::optional<PromptCache> prompt_cache = std::nullopt;
   Json options = empty_object();  // further settings for the provider, by its own names
   Json metadata = empty_object();

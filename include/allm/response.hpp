@@ -44,7 +44,7 @@ struct Usage {
 
 struct Response {
   std::optional<std::string> id = std::nullopt;          // the provider's id
-  std::optional<std::string> request_id = std::nullopt;  // our id of the run
+  std::optional<std::string> request_id = std::nullopt;  // allm's id of the run
   std::optional<std::string> model = std::nullopt;       // as the provider named it
   std::optional<Message> message = std::nullopt;
   std::optional<std::string> output_text = std::nullopt;
@@ -54,7 +54,7 @@ struct Response {
   std::vector<ToolCall> tool_calls = {};
   std::optional<FinishReason> finish_reason = std::nullopt;
   std::optional<std::string> raw_finish_reason = std::nullopt;  // as the provider wrote it
-  Json raw = null_json();
+  Json raw = null_json();                                       // for the program; runs do not set it
   Usage usage = {};
   // The failure that ended the message after it had begun. In JSON it is `metadata.error`.
   std::optional<Error> error = std::nullopt;
@@ -64,17 +64,18 @@ struct Response {
   // `output_text`, else the text of the message, else nullopt.
   std::optional<std::string> text() const;
 
-  // The text read as JSON into a described struct. Fails as unwrap() does, and with ValidationError `invalid_request`
-  // if the text is not one JSON value or does not match the struct; the error has the path of every mismatch. Defined
-  // in allm/structured.hpp, which allm/chat.hpp includes.
+  // Parses the text as JSON and reads it into a described struct (allm/describe.hpp). Fails as unwrap() does. Fails
+  // with ValidationError `invalid_request` if the text is not one JSON value or does not match the struct; the error
+  // has the path of every mismatch. Defined in allm/structured.hpp, which allm/chat.hpp includes.
   template <class T>
   Result<T> as() const;
 
   bool operator==(const Response&) const;
 };
 
-// The text of a response that ended normally. Fails with the response's own error if it has one, with AdapterError
-// `content_filter` if a filter cut it off, else with StreamError `adapter_error`, whose message says how it ended.
+// Returns the text of a response that ended normally. Otherwise fails with the response's own error if it has one, with
+// AdapterError `content_filter` if a filter cut the text off, else with StreamError `adapter_error`, whose message says
+// how the response ended.
 Result<std::string> unwrap(const Response& response);
 
 }  // namespace allm

@@ -22,7 +22,7 @@ class ResultStream : public PulledStream<ResultStream<T>> {
   // Cancels the run and frees its resources without waiting; the stream is then at its end.
   void drop() { events_.drop(); }
 
-  // Reads the remaining events and returns what the folded function returns; it does not matter which events were read
+  // Reads the remaining events and returns what the folded function (chat, step) returns, whichever events were read
   // before. Blocks. Call it once. Fails with StreamError `cancelled` if the stream was dropped before its end.
   Result<T> finish();
 
@@ -37,7 +37,7 @@ class ResultStream : public PulledStream<ResultStream<T>> {
 using StepStream = ResultStream<StepResult>;
 using ChatStream = ResultStream<ChatResult>;
 
-// The same for one model call. It collects the message while the events are read.
+// The ResultStream of one model call, with the same functions. It collects the message while the events are read.
 template <>
 class ResultStream<Response> : public PulledStream<ResultStream<Response>> {
  public:

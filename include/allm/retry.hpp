@@ -1,4 +1,4 @@
-// Retries of failed model calls. A call is retried only before its first event has been delivered.
+// Retries of failed model calls. A call is not retried after its first event has been delivered.
 #pragma once
 
 #include <chrono>
@@ -14,9 +14,9 @@ struct RetryPolicy {
   // The wait doubles from `base_delay` with each attempt, up to `max_delay`.
   std::chrono::milliseconds base_delay{500};
   std::chrono::milliseconds max_delay{30'000};
-  // A random part of up to this much is added, so that many clients do not retry at the same moment.
+  // A random time of up to `jitter` is added to the wait, so that many clients do not retry at the same moment.
   std::chrono::milliseconds jitter{250};
-  // Wait as long as the provider asks for (`retry-after`), instead of the delay above.
+  // True: if the provider asks for a wait (`retry-after`), that wait is used instead of the delay above.
   bool respect_retry_after = true;
   // If the provider asks for a longer wait than this, the call is not retried; the error carries `retry_after_ms`.
   std::chrono::milliseconds max_retry_after{600'000};
@@ -26,7 +26,7 @@ struct RetryPolicy {
   // The policy with the defaults above. EngineOptions uses it instead of `= {}`, because g++ 12 at -O3 warns about that
   // in users' programs.
   static RetryPolicy standard();
-  static RetryPolicy off();
+  static RetryPolicy off();  // never retries
   // rate_limited, provider_unavailable, timeout.
   static std::vector<AdapterError::Reason> default_retry_on();
 };

@@ -15,15 +15,15 @@
 namespace allm {
 
 struct RuntimeOptions {
-  // The maximum of threads for handlers. Further calls wait in a queue while their deadlines run.
+  // The maximum number of threads for handlers. Further calls wait in a queue; their deadlines include this wait.
   std::size_t max_threads = 4096;
-  // The maximum of handlers that are set aside: they still run after their deadline or after their run was dropped.
-  // Their threads are replaced, so this limits how many threads handlers that never return can occupy. Beyond it calls
-  // fail at once with ToolError `overloaded`.
+  // The maximum number of handlers that are set aside: that still run after their deadline, or after their run was
+  // dropped. The pool starts a new thread for each of them, so this option limits the threads that are lost to handlers
+  // which never return. If the limit is reached, calls fail at once with ToolError `overloaded`.
   std::size_t max_set_aside = 1024;
   // How long a thread without work is kept.
   std::chrono::milliseconds idle_timeout = std::chrono::seconds(5);
-  // The maximum of worker processes. Further calls wait while their deadlines run.
+  // The maximum number of worker processes. Further calls wait; their deadlines include this wait.
   std::size_t max_workers = 64;
   // How long a worker without work is kept: longer than a thread, because starting a process takes milliseconds.
   std::chrono::milliseconds worker_idle_timeout = std::chrono::seconds(30);
@@ -57,8 +57,8 @@ class Timer {
 };
 
 // Safe to use from any thread. A process that was forked from the one that made the runtime cannot use it, because
-// threads do not survive fork(): runs fail with EngineError `invalid_engine`, timers never fire. Such a child makes a
-// runtime of its own.
+// threads do not survive fork(): runs fail with EngineError `invalid_engine`, and timers never fire. Such a process
+// must make a runtime of its own with create().
 class Runtime {
  public:
   // Throws std::system_error if the system has no descriptors left, as the first call of process() does.
@@ -68,17 +68,17 @@ class Runtime {
 
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
-  // Stops the loop and waits for threads without work. Does not wait for handlers that still run; those own what allm
-  // gave them.
+  // Stops the loop and waits for threads without work. Does not wait for handlers that still run: they share ownership
+  // of everything that allm gave them.
   ~Runtime();
 
   RuntimeStats stats() const;
   const RuntimeOptions& options() const;
 
-  // Calls `callback` on the loop once, not before `delay`: on the loop's thread, or on a thread that waits for a
-  // stream. It must return quickly and not throw.
+  // Calls `callback` once, after `delay`, on the thread that runs the loop: the loop's own thread, or a thread that
+  // waits for a stream. The callback must return quickly and must not throw. Destroying the timer cancels the call.
   [[nodiscard]] Timer after(std::chrono::nanoseconds delay, std::function<void()> callback);
-  // The same, but it cannot be cancelled. `callback` is not called if the runtime is destroyed before.
+  // As after(), but the call cannot be cancelled. `callback` is not called if the runtime is destroyed before.
   void post_after(std::chrono::nanoseconds delay, std::function<void()> callback);
 
  private:

@@ -15,7 +15,7 @@ namespace allm {
 
 struct ScenarioOutcome {
   std::string name;
-  // The observations that did not match, one line each with the path; empty if all matched.
+  // One line for each observation that did not match, with its path; empty if all matched.
   std::vector<std::string> mismatches;
   Json observations;  // one element per operation
   bool passed() const { return mismatches.empty(); }
@@ -34,7 +34,8 @@ Result<std::vector<ScenarioOutcome>> run_scenarios(const Json& scenarios, const 
 // Lets workers run the tools of scenarios. Call it before run_as_worker_if_asked.
 void register_scenario_workers();
 
-// Whether `observed` matches `pattern`. Appends a line for each difference to `mismatches`, unless that is null.
+// Whether `observed` matches `pattern`; docs/scenario-format.md describes patterns. Appends a line for each difference
+// to `mismatches`, unless that is null.
 bool matches_pattern(const Json& pattern, const Json& observed, std::vector<std::string>* mismatches = nullptr);
 
 }  // namespace allm

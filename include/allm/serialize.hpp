@@ -1,16 +1,16 @@
 // The JSON form of every data type; docs/session-format.md describes it. Safe to call from any thread.
 //
-// Writing gives the tagged form {"__type__": "ALLM.Session", "data": {…}} with every field present,
-// so that sessions can be exchanged with other implementations of the design. Reading accepts that
-// form and plain objects, because the caller names the type. Members and parts that this version
-// does not know are kept and written again. parse(write(x)) == x.
+// to_json writes the tagged form {"__type__": "ALLM.Session", "data": {…}} with every field present, so that sessions
+// can be exchanged with other implementations of the format. from_json accepts the tagged form and the plain object in
+// `data`, because the caller names the type. Members and parts that this version does not know are kept and written
+// again. from_json(to_json(x)) equals x.
 //
-// Writing fails with ValidationError `invalid_request` naming the path of a value that JSON cannot represent (text that
-// is not valid UTF-8, NaN), and with `too_deep` or `too_large` for a value that exceeds the limits: what to_json
-// writes, from_json reads with the same limits. Reading fails with ValidationError `invalid_request` whose field error
-// has the path and: malformed, missing_type_tag, unknown_type_tag, missing, malformed_struct, atom_decode_failed (an
-// unknown name of an enumerator), invalid_type, invalid_base64, unsupported_version, too_deep, too_large,
-// duplicate_key.
+// to_json fails with ValidationError `invalid_request` and the path of a value that JSON cannot represent (text that is
+// not valid UTF-8, NaN). It also fails if the value exceeds `limits` (field error `too_deep` or `too_large`), so that
+// from_json can read everything that to_json writes with the same limits. from_json fails with ValidationError
+// `invalid_request`. The field error has the path and one of these reasons: malformed, missing_type_tag,
+// unknown_type_tag, missing, malformed_struct, atom_decode_failed (an unknown name of an enumerator), invalid_type,
+// invalid_base64, unsupported_version, too_deep, too_large, duplicate_key.
 #pragma once
 
 #include <string>
@@ -53,13 +53,14 @@ Result<std::string> to_json(const Error& value, const ReadLimits& limits = {});
 template <class T>
 Result<T> from_json(std::string_view text, const ReadLimits& limits = {});
 
-// The same through Json values, for embedding in other documents (and `metadata`).
+// to_json and from_json with Json values instead of text, for values inside other documents or in `metadata`. Defined
+// for the types above.
 template <class T>
 Json to_json_value(const T& value);
 template <class T>
 Result<T> from_json_value(const Json& value);
 
-// Any tagged value; one with an unknown tag is returned as Json.
+// Reads a value in the tagged form, whatever its type. A value with an unknown tag is returned as Json.
 using AnyValue = std::variant<Json, Message, TextPart, ImagePart, Image, FilePart, File, AudioPart, Audio, ToolCall,
                               Tool, Request, Response, Usage, Thread, Session, StepResult, ChatResult, ModelRef, Error>;
 Result<AnyValue> any_from_json(std::string_view text, const ReadLimits& limits = {});

@@ -1,6 +1,6 @@
-// Stock hooks for the option `prepare_step`: they shorten a long conversation for the model. The stored thread keeps
-// everything. None of them separates a call from its result, and system messages stay. Hooks may be shared by runs on
-// several threads.
+// Ready-made hooks for the option `prepare_step` that shorten a long conversation for the model. The stored thread
+// keeps everything. No hook separates a tool call from its result or removes a system message. Runs on several threads
+// may share a hook.
 //
 //   options.prepare_step = allm::then(allm::drop_old_tool_results(50'000), allm::keep_last(40));
 #pragma once
@@ -30,7 +30,7 @@ struct CompactWhen {
 };
 
 struct CompactOptions {
-  // The minimum of messages at the end that are not summarised: the model needs the details of its current work.
+  // At least this many messages at the end are not summarised, because the model needs the details of its current work.
   std::size_t keep_last = 8;
   // The instructions for the summarising model.
   std::string instructions =
@@ -41,9 +41,9 @@ struct CompactOptions {
   std::size_t remembered = 64;
 };
 
-// Replaces older messages by a summary that `engine`'s model writes. The summary is a model call under the run's stop
-// tokens and deadline; its usage counts in the run's usage and limits. Waiting for it blocks no thread. If it fails,
-// the step fails with its error.
+// Replaces older messages by a summary that the model of `engine` writes. The stop tokens and the deadline of the run
+// apply to this model call, and its usage counts in the run's usage and limits. Waiting for the summary blocks no
+// thread. If the model call fails, the step fails with its error.
 PrepareStep compact(CompactWhen when, Engine engine, CompactOptions options = {});
 
 // Calls `first`, then `second` with the messages of `first`. A setting of `second` replaces that of `first`.

@@ -1,5 +1,5 @@
-// Answers as structs: Response::as<T>() and ChatResult::as<T>() for described structs (allm/describe.hpp). Safe to call
-// from any thread.
+// Answers as structs: defines Response::as<T>() and ChatResult::as<T>(), where T is a described struct
+// (allm/describe.hpp). Safe to call from any thread.
 //
 //   auto result = chat(engine, {user("Who wrote Faust?")},
 //                      {.response_format = ResponseFormat::json_schema("book", schema_of<Book>())});

@@ -2,7 +2,7 @@
 //
 // Spans nest: chat → step → generate → stream (one attempt at the provider), and step → tool. A span starts after its
 // parent and ends before it. All spans of a run share one request id and one trace id; the outermost span is a child of
-// CallOptions::traceparent, if there is one. Without a sink no ids are made.
+// CallOptions::traceparent, if there is one. If EngineOptions::telemetry is null, no ids are made.
 #pragma once
 
 #include <chrono>
@@ -34,8 +34,8 @@ enum class SpanPhase : std::uint8_t {
   late,       // span tool, after its end: a handler answered after its call was over; the answer was dropped
 };
 
-// One moment of a span. The pointers are null where they do not apply, and valid only during the
-// call; copy what you keep.
+// One moment of a span. The pointers are null if they do not apply. Pointers and views are valid only during
+// on_event(); copy what you keep.
 struct TelemetryEvent {
   SpanKind span = SpanKind::chat;
   SpanPhase phase = SpanPhase::start;
@@ -60,11 +60,11 @@ struct TelemetryEvent {
   const Json* detail = nullptr;
 };
 
-// "allm.tool.stop". The name of a retry is "allm.adapter.retry".
+// The name of an event, from its span and phase: "allm.tool.stop". The name of a retry is "allm.adapter.retry".
 std::string name_of(const TelemetryEvent& event);
 
-// A sink. on_event is called from several threads at once, some of them the runtime's: it must be
-// thread-safe and quick. An exception that it throws is caught and dropped: the run goes on without the event.
+// Receives telemetry events. on_event is called from several threads at once, also from threads of the runtime, so it
+// must be thread-safe and quick. If it throws, the exception is caught and ignored, and the run goes on.
 class Telemetry {
  public:
   virtual ~Telemetry() = default;
@@ -82,7 +82,7 @@ class LogTelemetry : public Telemetry {
   void on_event(const TelemetryEvent& event) override;
 
  private:
-  // How many open spans enclose that of the event; keeps track of the open ones. With the mutex held.
+  // Returns how many open spans enclose the span of the event, and updates `open_`. The caller holds the mutex.
   std::size_t depth_of(const TelemetryEvent& event);
 
   std::mutex mutex_;
@@ -116,8 +116,8 @@ class CollectingTelemetry : public Telemetry {
   void on_event(const TelemetryEvent& event) override;
   // In the order in which they were reported.
   std::vector<Record> records() const;
-  // The spans as a tree: one line each, indented under its parent, in the order of their starts. Other events stand
-  // under their span, after a hyphen.
+  // The spans as a tree: one line for each span, indented under its parent, in the order of their starts. Other events
+  // are lines under their span that begin with a hyphen.
   //   chat
   //     step
   //       generate some-model

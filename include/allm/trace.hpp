@@ -34,7 +34,7 @@ struct SpanId {
   auto operator<=>(const SpanId&) const = default;
 };
 
-// Lower-case hexadecimal digits: 32 of a trace id, 16 of a span id.
+// The id in lower-case hexadecimal digits: 32 for a trace id, 16 for a span id.
 std::string to_hex(const TraceId& id);
 std::string to_hex(const SpanId& id);
 
@@ -47,9 +47,9 @@ struct TraceParent {
   bool operator==(const TraceParent&) const = default;
 };
 
-// Reads "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01". Anything that W3C Trace Context forbids fails with
-// ValidationError `invalid_option`, path `traceparent`: other lengths, upper-case digits, ids of zeros, version ff. If
-// the version is above 00, text after the flags is ignored.
+// Reads "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01". Fails with ValidationError `invalid_option` and the
+// path `traceparent` if W3C Trace Context forbids the text: other lengths, upper-case digits, ids of zeros, version ff.
+// If the version is above 00, text after the flags is ignored.
 Result<TraceParent> parse_traceparent(std::string_view text);
 // The text form, version 00.
 std::string to_string(const TraceParent& parent);

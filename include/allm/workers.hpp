@@ -16,17 +16,17 @@ struct WorkerOptions {
   std::function<Engine()> engine = nullptr;
 };
 
-// Call it at the top of main if the program has tools in the worker lane or commands. Workers re-execute this binary:
-// in a worker, this call takes over and never returns; in the program itself it returns at once. `tools` are the tools
-// whose handlers may run in a worker, where they are found by name. Before the call, set up only what these handlers
-// need.
+// Call it at the top of main if the program has tools in the worker lane or commands. A worker is another process that
+// runs the same executable. In a worker, this call runs the worker and never returns; in the program itself it returns
+// at once. `tools` are the tools whose handlers may run in a worker, where they are found by name. Before the call, set
+// up only what these handlers need.
 void run_as_worker_if_asked(const std::vector<Tool>& tools = {}, const WorkerOptions& options = {});
 
 // The restrictions that this kernel can enforce.
 struct SandboxSupport {
   bool no_network = false;              // by seccomp
   bool read_only = false;               // by Landlock and seccomp
-  bool orphans = false;                 // processes that leave their group are found and killed as well
+  bool orphans = false;                 // child processes that leave the process group are found and killed, too
   std::vector<std::string> notes = {};  // missing or weaker restrictions, as text for people
 };
 SandboxSupport sandbox_support();

@@ -45,7 +45,7 @@ class FieldAccess {
 struct FieldInfo {
   std::string name;
   std::string description;
-  Json rules = empty_object();  // schema keywords beside those of the type
+  Json rules = empty_object();  // schema keywords in addition to those of the type
   bool optional = false;
   bool has_default = false;
   std::shared_ptr<const FieldAccess> access;
@@ -82,15 +82,15 @@ class SchemaWriter {
   friend class StructInfo;
   struct Named {
     const StructInfo* info;
-    std::string name;       // of the field that holds it
-    bool referred = false;  // from within itself
+    std::string name;       // the name of the field that contains the struct
+    bool referred = false;  // whether the struct contains itself
   };
   std::string unused_name(std::string_view wish) const;
 
   std::vector<Named> open_;
   std::vector<Named> defined_;
   Json definitions_ = empty_object();
-  std::string_view field_;  // the one being written
+  std::string_view field_;  // the name of the field that is being written
 };
 
 // Reads values and collects the errors in them.

@@ -15,7 +15,7 @@ class ToolCompletion;
 
 namespace allm::detail {
 
-// The type of a callable's first parameter; void if it is not known, as for generic and overloaded callables.
+// The type of a callable's first parameter; void if the type is unknown, because the callable is generic or overloaded.
 template <class Signature>
 struct FirstParameter {
   using type = void;
@@ -54,7 +54,7 @@ concept Outcome = std::same_as<T, ToolOutcome> || std::same_as<T, ToolOk> || std
 template <class F, class... Parameters>
 concept Answers = std::invocable<const F&, Parameters...> &&
                   Outcome<std::remove_cvref_t<std::invoke_result_t<const F&, Parameters...>>>;
-// `bool` is what a completion returns.
+// `bool` is allowed because a lambda may return the result of its completion.
 template <class F, class... Parameters>
 concept AnswersLater =
     std::invocable<const F&, Parameters...> && (std::is_void_v<std::invoke_result_t<const F&, Parameters...>> ||
