@@ -24,7 +24,7 @@ struct AgentToolOptions {
   // The schema of the arguments. The agent's first user message is the argument `task` if that is a text, else all
   // arguments as JSON.
   Json schema = default_schema();
-  // How long a call may take. Longer than that of other tools, because an agent makes several model calls.
+  // How long a call may take. The default is longer than for other tools, because an agent makes several model calls.
   std::chrono::milliseconds timeout = std::chrono::minutes(10);
   // The maximum depth of agents that call agents. An agent that the program's own run calls has depth 1, an agent that
   // this agent calls has depth 2, and so on. Deeper calls fail, so that agents cannot call each other without end.

@@ -61,7 +61,7 @@ struct Halted {
   bool operator==(const Halted&) const;
 };
 
-// A tool failed, and the error policy ended the run.
+// A tool failed, and the option `on_tool_error` ended the run.
 struct ToolError {
   std::string tool_call_id = {};
   std::optional<Error> policy_error = std::nullopt;  // set if the function in `on_tool_error` itself failed
@@ -70,7 +70,7 @@ struct ToolError {
 
 // Tool calls wait for the program.
 struct Manual {
-  // Calls of manual tools, and calls that the approval gate suspended. Empty where the whole loop is manual: then all
+  // Calls of manual tools, and calls that the approval gate suspended. Empty in manual mode (Mode::manual): then all
   // calls of the response wait.
   std::vector<PendingToolCall> calls = {};
   std::int64_t turn_index = 0;  // the index of the step in the run; always 0 in StepResult::end

@@ -31,7 +31,7 @@ std::string_view to_string(Mode mode);
 
 // --- From the model ---
 struct MessageStarted {
-  Message message = {};  // assistant, empty
+  Message message = {};  // an assistant message without content
   bool operator==(const MessageStarted&) const;
 };
 struct TextDelta {
@@ -84,7 +84,7 @@ struct MessageCompleted {
   Json metadata = empty_object();
   bool operator==(const MessageCompleted&) const;
 };
-// A chunk as the provider sent it; shown only with the option `include_raw_chunks`.
+// A chunk as the provider sent it. The consumer gets it only with the option `include_raw_chunks`.
 struct RawChunk {
   Json chunk = null_json();
   bool operator==(const RawChunk&) const;

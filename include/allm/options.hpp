@@ -28,7 +28,7 @@ namespace allm {
 // halted_reason "tool_error" after the other calls of the step have finished.
 enum class ToolErrorAction : std::uint8_t { tell_model, halt };
 
-// The decision of an error policy function. A default-constructed decision is invalid: the run halts, and the failure
+// The decision of a ToolErrorFunction. A default-constructed decision is invalid: the run halts, and the failure
 // becomes ToolError `invalid_return`.
 class ToolErrorDecision {
  public:
@@ -117,8 +117,8 @@ struct CallOptions {
   // before the model call of each step, on the consumer's thread; its exceptions reach the consumer. Default: the whole
   // thread.
   PrepareStep prepare_step = nullptr;
-  // Run the loop without `response_format`, then ask once more for the final answer in that format: for models that
-  // cannot use tools and a schema in one call.
+  // True: the loop runs without `response_format`, then the model is asked once more for the final answer in that
+  // format. For models that cannot use tools and a schema in one call. Default: false.
   std::optional<bool> structured_finalize = std::nullopt;
   // The user message with which structured_finalize asks for the final answer. If it is empty, no message is added.
   // Default: "Give your final answer now, in the requested format."

@@ -31,8 +31,8 @@ namespace allm {
 class Engine;
 struct Cancellation;
 
-// The input of the hook. References and pointers are valid during the call only; a hook that answers later copies what
-// it needs.
+// The input of the hook. References and pointers are valid during the call only; a hook that answers later must copy
+// what it needs.
 struct StepView {
   const Engine& engine;
   const Thread& thread;   // the stored thread; for the second hook of then(): with the messages of the first
@@ -49,8 +49,8 @@ struct StepView {
 
 // The changes for this step. A field that is not set changes nothing.
 struct StepPlan {
-  // Sent to the model instead of the thread's messages. A call and its results must stay together: a tool message
-  // without its call, or a call without the result that the thread has, is ValidationError `invalid_request`.
+  // Sent to the model instead of the thread's messages. A call and its result must stay together: if a tool message has
+  // no call, or a call lacks the result that the thread has, the step fails with ValidationError `invalid_request`.
   std::optional<MessageList> messages = std::nullopt;
   // The tools of this step, instead of those of the run: for the model, and for the calls that it makes in this step.
   std::optional<std::vector<Tool>> tools = std::nullopt;

@@ -25,8 +25,8 @@
 
 namespace allm {
 
-// Timeouts, limits and routes of HTTP requests. CallOptions::params may override the timeouts for one call, in
-// milliseconds: connect_timeout, receive_timeout, stream_timeout and request_timeout.
+// Timeouts, limits and routes of HTTP requests. The `params` of the call or the engine may override the timeouts, in
+// milliseconds: {"connect_timeout": 5000}; also receive_timeout, stream_timeout and request_timeout.
 struct HttpOptions {
   // Name lookup, TCP and TLS together.
   std::chrono::milliseconds connect_timeout{15'000};
@@ -109,7 +109,7 @@ struct CompatibleOptions {
   std::vector<std::pair<std::string, std::string>> headers = {};
   HttpOptions http = {};
 };
-// Fails with EngineError `invalid_engine` if the server is not in the list above and `base_url` is empty.
+// Fails with EngineError `invalid_engine` if `base_url` is empty and the server is azure or not in the list above.
 Result<std::shared_ptr<Adapter>> compatible(CompatibleOptions options);
 
 // "provider:model" or "provider@base_url:model".

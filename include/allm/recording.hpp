@@ -34,21 +34,22 @@ struct RecordOptions {
 // Fails with EngineError `missing_adapter` if `adapter` is null, and with `invalid_engine` if the file cannot be
 // written or, with `append`, is not a recording. If a write fails later, the answer that it belongs to is still
 // delivered. From then on nothing is written, and every open() fails with EngineError `invalid_engine` that names the
-// file and the cause. So a run does not continue without being recorded; only a failure of its last write stays
-// unnoticed.
+// file and the cause. So a run does not continue without being recorded. Only if the last write of a run fails, the
+// program gets no error.
 Result<std::shared_ptr<Adapter>> record(std::shared_ptr<Adapter> adapter, std::string path, RecordOptions options = {});
 
 struct ReplayOptions {
   // True: an exchange may answer several calls. False: each exchange answers one call.
   bool reuse = false;
-  // Parts of requests that are not compared: JSON pointers into the `request` of an exchange, each with everything
-  // below it. If a request does not match, the error message names the pointer to add here.
+  // Parts of requests that are not compared: JSON pointers into the `request` of an exchange. Everything below such a
+  // place is not compared either. If a request does not match, the error message names the pointer to add here.
   std::vector<std::string> ignore = {};
 };
 
-// An adapter that answers from a recording. The whole file is read here; later changes to it have no effect. A call
-// gets the first unused exchange with the same request, so that parallel calls may come in any order; with `reuse`, the
-// exchange that was used least. The adapter is safe to use from any thread.
+// Makes an adapter that answers from a recording. replay() reads the whole file; later changes of the file have no
+// effect. A call gets the first unused exchange with the same request, so that parallel calls may come in any order.
+// With `reuse`, it gets the exchange with the same request that was used least often. The adapter is safe to use from
+// any thread.
 //
 // Fails with EngineError `invalid_engine` if the file cannot be read, with ValidationError `invalid_request` and the
 // number of the line if it is damaged, and with ValidationError `invalid_option` if an element of `ignore` is not a

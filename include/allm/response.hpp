@@ -36,7 +36,7 @@ struct Usage {
   // `total_tokens`, else input + output if both were reported.
   std::optional<std::int64_t> total() const;
   // Adds each counter that `other` reports; a counter that neither reports stays nullopt. Numbers in `tool_usage` and
-  // `extra` are added too, other values there are replaced.
+  // `extra` are added, too; other values there are replaced.
   Usage& operator+=(const Usage& other);
 
   bool operator==(const Usage&) const;

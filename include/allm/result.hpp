@@ -62,7 +62,8 @@ struct ChatResult {
 
   // The end as text: a name in allm::halted, or the reason of a handler.
   std::string halted_reason() const { return allm::halted_reason(end); }
-  // The next three return parts of `end` and are valid as long as `end` does not change.
+  // The next three functions return parts of `end`, which are valid as long as `end` does not change.
+
   // The error if the end is ended::Failed; else null.
   const Error* error() const;
   // The question for the user if the end is ended::AskUser; else null.

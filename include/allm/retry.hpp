@@ -18,7 +18,8 @@ struct RetryPolicy {
   std::chrono::milliseconds jitter{250};
   // True: if the provider asks for a wait (`retry-after`), that wait is used instead of the delay above.
   bool respect_retry_after = true;
-  // If the provider asks for a longer wait than this, the call is not retried; the error carries `retry_after_ms`.
+  // If the provider asks for a longer wait than this, the call is not retried; the error has the wait in
+  // AdapterError::retry_after_ms.
   std::chrono::milliseconds max_retry_after{600'000};
   // Reasons for which a call is retried.
   std::vector<AdapterError::Reason> retry_on = default_retry_on();

@@ -1,8 +1,8 @@
 // The runtime owns every thread that allm starts.
 //
 // One loop runs timers and every HTTP exchange, on a thread of its own or on a thread that waits for an exchange. Tool
-// handlers run on an elastic pool that grows when handlers block and shrinks when they do not. A program has one
-// runtime unless it makes its own.
+// handlers run on a pool of threads that grows when handlers block and shrinks when they do not. A program has one
+// runtime, Runtime::process(), unless it makes others.
 #pragma once
 
 #include <chrono>

@@ -28,7 +28,7 @@ enum class SpanKind : std::uint8_t { generate, stream, step, chat, tool };
 enum class SpanPhase : std::uint8_t {
   start,
   stop,
-  exception,  // ended by a returned error, a timeout or by being dropped
+  exception,  // the span ended with a returned error or a timeout, or it was dropped
   retry,      // span generate: an attempt at the provider failed and another follows
   progress,   // span tool: the handler reported progress
   late,       // span tool, after its end: a handler answered after its call was over; the answer was dropped

@@ -66,9 +66,8 @@ ToolOutcome failure(Json reason);
 ToolOutcome ask_user(std::string question, Json options = empty_object());
 ToolOutcome halt(std::string reason, Json result = null_json());
 
-// Reasons that only the runtime may give: ask_user, max_turns, halt_when, tool_error, cancelled,
-// completed, error, manual_tool_calls, run_timeout, max_total_tokens, max_cost, max_tool_calls,
-// max_repeated_failures.
+// Whether the reason is one that only allm may give: ask_user, max_turns, halt_when, tool_error, cancelled, completed,
+// error, manual_tool_calls, run_timeout, max_total_tokens, max_cost, max_tool_calls, max_repeated_failures.
 bool is_reserved_halt_reason(std::string_view reason);
 
 }  // namespace allm
