@@ -7,6 +7,7 @@
 #include "providers/anthropic/kept_blocks.hpp"
 #include "providers/anthropic/usage.hpp"
 #include "providers/call_ids.hpp"
+#include "providers/finish.hpp"
 #include "providers/provider_json.hpp"
 
 namespace allm {
@@ -22,19 +23,17 @@ constexpr std::string_view kWrongDelta = "it does not fit the type of its conten
 constexpr std::string_view kTooManyBlocks = "the message has more than 4096 content blocks";
 constexpr std::string_view kTooManyTexts = "calls interrupt the message's text too often";
 
-struct Ending {
-  std::string_view word;
-  FinishReason reason;
-  bool keep_word;  // because FinishReason is less precise
-};
-constexpr std::array<Ending, 7> kEndings = {{
-    {"end_turn", FinishReason::stop, false},
-    {"max_tokens", FinishReason::length, false},
-    {"tool_use", FinishReason::tool_calls, false},
-    {"stop_sequence", FinishReason::stop, true},
-    {"refusal", FinishReason::content_filter, true},
-    {"pause_turn", FinishReason::other, true},
-    {"model_context_window_exceeded", FinishReason::length, true},
+using Keep = FinishWord::Keep;
+constexpr std::string_view kEndTurn = "end_turn";
+constexpr std::string_view kToolUse = "tool_use";
+constexpr std::array<FinishWord, 7> kEndings = {{
+    {kEndTurn, FinishReason::stop, Keep::if_changed},
+    {"max_tokens", FinishReason::length, Keep::if_changed},
+    {kToolUse, FinishReason::tool_calls, Keep::if_changed},
+    {"stop_sequence", FinishReason::stop, Keep::always},
+    {"refusal", FinishReason::content_filter, Keep::always},
+    {"pause_turn", FinishReason::other, Keep::always},
+    {"model_context_window_exceeded", FinishReason::length, Keep::always},
 }};
 
 void note_text(std::optional<std::string>& target, std::string_view text) {
@@ -225,16 +224,9 @@ MessageCompleted AnthropicAnswer::complete(std::vector<Event>& events) {
     keep_blocks(message_.message, content_blocks());
   }
 
-  const auto* ending = std::ranges::find(kEndings, stop_reason_, &Ending::word);
-  const bool known = ending != kEndings.end();
-  if (!stop_reason_.empty()) {
-    message_.finish_reason = known ? ending->reason : FinishReason::other;
-    if (!known || ending->keep_word) message_.raw_finish_reason = stop_reason_;
-  }
   // The call that carried the answer is not a call to run.
-  if (by_tool && message_.finish_reason == FinishReason::tool_calls && message_.message.tool_calls.empty()) {
-    message_.finish_reason = FinishReason::stop;
-  }
+  const bool is_answer = by_tool && stop_reason_ == kToolUse && message_.message.tool_calls.empty();
+  set_finish(message_, is_answer ? kEndTurn : std::string_view(stop_reason_), kEndings);
   if (!counts_.empty()) message_.usage = anthropic_usage(counts_);
   return std::move(message_);
 }

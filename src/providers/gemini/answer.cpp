@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "providers/call_ids.hpp"
+#include "providers/finish.hpp"
 #include "providers/gemini/kept_parts.hpp"
 #include "providers/gemini/usage.hpp"
 #include "providers/provider_errors.hpp"
@@ -13,27 +14,24 @@
 namespace allm {
 namespace {
 
-struct Ending {
-  std::string_view word;
-  FinishReason reason;
-};
-constexpr std::array<Ending, 16> kEndings = {{
-    {"STOP", FinishReason::stop},
-    {"MAX_TOKENS", FinishReason::length},
-    {"SAFETY", FinishReason::content_filter},
-    {"RECITATION", FinishReason::content_filter},
-    {"LANGUAGE", FinishReason::content_filter},
-    {"BLOCKLIST", FinishReason::content_filter},
-    {"PROHIBITED_CONTENT", FinishReason::content_filter},
-    {"SPII", FinishReason::content_filter},
-    {"IMAGE_SAFETY", FinishReason::content_filter},
-    {"IMAGE_PROHIBITED_CONTENT", FinishReason::content_filter},
-    {"IMAGE_RECITATION", FinishReason::content_filter},
-    {"MALFORMED_FUNCTION_CALL", FinishReason::error},
-    {"UNEXPECTED_TOOL_CALL", FinishReason::error},
-    {"TOO_MANY_TOOL_CALLS", FinishReason::error},
-    {"MISSING_THOUGHT_SIGNATURE", FinishReason::error},
-    {"MALFORMED_RESPONSE", FinishReason::error},
+using Keep = FinishWord::Keep;
+constexpr std::array<FinishWord, 16> kEndings = {{
+    {"STOP", FinishReason::stop, Keep::never},
+    {"MAX_TOKENS", FinishReason::length, Keep::always},
+    {"SAFETY", FinishReason::content_filter, Keep::always},
+    {"RECITATION", FinishReason::content_filter, Keep::always},
+    {"LANGUAGE", FinishReason::content_filter, Keep::always},
+    {"BLOCKLIST", FinishReason::content_filter, Keep::always},
+    {"PROHIBITED_CONTENT", FinishReason::content_filter, Keep::always},
+    {"SPII", FinishReason::content_filter, Keep::always},
+    {"IMAGE_SAFETY", FinishReason::content_filter, Keep::always},
+    {"IMAGE_PROHIBITED_CONTENT", FinishReason::content_filter, Keep::always},
+    {"IMAGE_RECITATION", FinishReason::content_filter, Keep::always},
+    {"MALFORMED_FUNCTION_CALL", FinishReason::error, Keep::always},
+    {"UNEXPECTED_TOOL_CALL", FinishReason::error, Keep::always},
+    {"TOO_MANY_TOOL_CALLS", FinishReason::error, Keep::always},
+    {"MISSING_THOUGHT_SIGNATURE", FinishReason::error, Keep::always},
+    {"MALFORMED_RESPONSE", FinishReason::error, Keep::always},
 }};
 
 // Members of a candidate that are not part of its text.
@@ -169,15 +167,7 @@ std::optional<MessageCompleted> GeminiAnswer::complete() {
   message_.message.role = Role::assistant;
   message_.message.content = std::move(text);
   keep_parts(message_.message, parts());
-  if (has_finish()) {
-    const auto* ending = std::ranges::find(kEndings, finish_, &Ending::word);
-    message_.finish_reason = ending == kEndings.end() ? FinishReason::other : ending->reason;
-    if (finish_ != "STOP") {
-      message_.raw_finish_reason = shown(finish_);
-    } else if (!message_.message.tool_calls.empty()) {
-      message_.finish_reason = FinishReason::tool_calls;
-    }
-  }
+  set_finish(message_, shown(finish_), kEndings);
   return std::move(message_);
 }
 

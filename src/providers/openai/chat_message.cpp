@@ -3,25 +3,22 @@
 #include <array>
 #include <utility>
 
+#include "providers/finish.hpp"
 #include "providers/openai/usage.hpp"
 #include "providers/provider_json.hpp"
 
 namespace allm::openai_wire {
 namespace {
 
-struct Finish {
-  std::string_view wire;
-  FinishReason reason;
-  bool keep_raw;  // because FinishReason is less precise
-};
-constexpr std::array<Finish, 7> kFinishes = {{
-    {"stop", FinishReason::stop, false},
-    {"length", FinishReason::length, false},
-    {"tool_calls", FinishReason::tool_calls, false},
-    {"content_filter", FinishReason::content_filter, false},
-    {"function_call", FinishReason::tool_calls, true},
-    {"model_length", FinishReason::length, true},
-    {"eos", FinishReason::stop, true},
+using Keep = FinishWord::Keep;
+constexpr std::array<FinishWord, 7> kFinishes = {{
+    {"stop", FinishReason::stop, Keep::if_changed},
+    {"length", FinishReason::length, Keep::if_changed},
+    {"tool_calls", FinishReason::tool_calls, Keep::if_changed},
+    {"content_filter", FinishReason::content_filter, Keep::if_changed},
+    {"function_call", FinishReason::tool_calls, Keep::always},
+    {"model_length", FinishReason::length, Keep::always},
+    {"eos", FinishReason::stop, Keep::always},
 }};
 
 // The arguments of a call as text: some servers send the object itself.
@@ -178,30 +175,6 @@ Json ChatMessage::provider_state(bool has_calls) {
   return state;
 }
 
-void ChatMessage::set_finish(MessageCompleted& completed) const {
-  if (!finish_.empty()) {
-    completed.finish_reason = FinishReason::other;
-    completed.raw_finish_reason = finish_;
-    for (const Finish& finish : kFinishes) {
-      if (finish.wire != finish_) continue;
-      completed.finish_reason = finish.reason;
-      if (!finish.keep_raw) completed.raw_finish_reason.reset();
-    }
-  }
-  const bool has_calls = !completed.message.tool_calls.empty();
-  std::optional<FinishReason> mended;
-  if (!refusal_.empty()) {
-    mended = FinishReason::content_filter;
-  } else if (has_calls && completed.finish_reason.value_or(FinishReason::stop) == FinishReason::stop) {
-    mended = FinishReason::tool_calls;
-  } else if (!has_calls && completed.finish_reason == FinishReason::tool_calls) {
-    mended = FinishReason::stop;
-  }
-  if (!mended || mended == completed.finish_reason) return;
-  completed.finish_reason = mended;
-  if (!finish_.empty()) completed.raw_finish_reason = finish_;
-}
-
 std::optional<MessageCompleted> ChatMessage::complete(std::vector<Event>& events) {
   std::optional<std::vector<ToolCall>> calls = slots_.complete(events);
   if (!calls) return std::nullopt;
@@ -210,7 +183,8 @@ std::optional<MessageCompleted> ChatMessage::complete(std::vector<Event>& events
   if (Json state = provider_state(!completed.message.tool_calls.empty()); !state.empty()) {
     completed.message.metadata[provider_] = std::move(state);
   }
-  set_finish(completed);
+  set_finish(completed, finish_, kFinishes);
+  if (!refusal_.empty()) set_refused(completed, finish_);
   if (!id_.empty()) completed.id = std::move(id_);
   if (!model_.empty()) completed.model = std::move(model_);
   if (!reasoning_.empty()) completed.metadata["reasoning"] = {{"text", std::move(reasoning_)}};

@@ -42,7 +42,6 @@ class ChatMessage {
   std::optional<std::string> add_calls(const Json& calls, std::vector<Event>& events);
   void add_reasoning_details(const Json& details);
   Json provider_state(bool has_calls);
-  void set_finish(MessageCompleted& completed) const;
 
   std::string provider_;
   OpenAiQuirks quirks_;

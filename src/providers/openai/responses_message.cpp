@@ -1,9 +1,11 @@
 #include "providers/openai/responses_message.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "providers/call_ids.hpp"
+#include "providers/finish.hpp"
 #include "providers/openai/request.hpp"
 #include "providers/openai/responses_state.hpp"
 #include "providers/openai/usage.hpp"
@@ -14,7 +16,23 @@ namespace {
 
 constexpr std::size_t kMaxItems = 4096;
 
+using Keep = FinishWord::Keep;
+constexpr std::array<FinishWord, 3> kEndings = {{
+    {"completed", FinishReason::stop, Keep::never},
+    {"max_output_tokens", FinishReason::length, Keep::always},
+    {"content_filter", FinishReason::content_filter, Keep::always},
+}};
+
 bool is_call(const Json& item) { return text_member(item, "type") == "function_call"; }
+
+// The status of the response, or the reason why it is incomplete. "" while it is not finished.
+std::string_view ending_of(const Json& response) {
+  const std::string_view status = text_member(response, "status");
+  if (status == "in_progress" || status == "queued") return {};
+  const Json* details = status == "incomplete" ? find_member(response, "incomplete_details") : nullptr;
+  const std::string_view reason = details == nullptr ? std::string_view() : text_member(*details, "reason");
+  return reason.empty() ? status : reason;
+}
 
 // The joined texts of all parts of the given type in an array.
 std::string texts_of(const Json& item, const char* list, std::string_view type, const char* field,
@@ -162,26 +180,6 @@ void ResponsesMessage::settle_reasoning(const Json& output, MessageCompleted& co
   if (!items.empty()) completed.metadata["reasoning_items"] = std::move(items);
 }
 
-void ResponsesMessage::set_finish(const Json& response, MessageCompleted& completed) const {
-  const std::string_view status = text_member(response, "status");
-  if (!refusal_.empty()) {
-    completed.finish_reason = FinishReason::content_filter;
-    completed.raw_finish_reason = status;
-  } else if (status == "completed") {
-    completed.finish_reason = calls_.empty() ? FinishReason::stop : FinishReason::tool_calls;
-  } else if (status == "incomplete") {
-    const Json* details = find_member(response, "incomplete_details");
-    const std::string_view reason = details == nullptr ? std::string_view() : text_member(*details, "reason");
-    completed.finish_reason = reason == "max_output_tokens" ? FinishReason::length
-                              : reason == "content_filter"  ? FinishReason::content_filter
-                                                            : FinishReason::other;
-    completed.raw_finish_reason = reason.empty() ? status : reason;
-  } else if (!status.empty() && status != "in_progress" && status != "queued") {
-    completed.finish_reason = FinishReason::other;
-    completed.raw_finish_reason = status;
-  }
-}
-
 MessageCompleted ResponsesMessage::complete(const Json& response, std::vector<Event>& events) {
   add_head(response);
   const Json output = output_of(response);
@@ -194,12 +192,13 @@ MessageCompleted ResponsesMessage::complete(const Json& response, std::vector<Ev
     set_arguments(call, item, events);
     call.settled = true;
   }
-  set_finish(response, completed);
   for (Call& call : calls_) {
     ToolCall& whole = completed.message.tool_calls.emplace_back(
         tool_call_from_text(std::move(call.id), std::move(call.name), std::move(call.arguments)));
     events.emplace_back(ToolCallCompleted{whole});
   }
+  set_finish(completed, ending_of(response), kEndings);
+  if (!refusal_.empty()) set_refused(completed, text_member(response, "status"));
   completed.message.role = Role::assistant;
   completed.message.content = std::move(text_);
   if (refusal_.empty()) {

@@ -53,7 +53,6 @@ class ResponsesMessage {
   // The items of the whole answer, or the streamed ones if it has none.
   Json output_of(const Json& response) const;
   void settle_text(const Json& output, std::vector<Event>& events);
-  void set_finish(const Json& response, MessageCompleted& completed) const;
   // Adds the answer's reasoning to the message, and as an event if it was not streamed.
   void settle_reasoning(const Json& output, MessageCompleted& completed, std::vector<Event>& events) const;
 
