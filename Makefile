@@ -1,7 +1,7 @@
 # Short commands for CMake and scripts/; `make help` lists them. JOBS=n limits parallel compilation.
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-build build run test test-long check bench lint tidy format format-check fuzz debug asan tsan \
-	install clean
+	foreign install clean
 
 export JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
@@ -57,6 +57,11 @@ fuzz: setup  ## run each fuzz target for FUZZ_SECONDS (60), two at a time
 	@scripts/build.sh fuzz
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz.sh
 
+foreign: setup-build  ## run against mock servers and beside the clients of others (npm packages; not part of test)
+	@scripts/setup.sh foreign
+	@scripts/job.py foreign
+	@scripts/foreign.sh run build/tests/allm_foreign_driver $(ARGS)
+
 bench: build  ## run the benchmarks (ARGS=--benchmark_filter=... and other flags of Google Benchmark)
 	build/allm_bench $(ARGS)
 	build/allm_lane_bench
@@ -65,4 +70,4 @@ install: build  ## install below PREFIX (/usr/local)
 	cmake --install build --prefix $(PREFIX)
 
 clean:  ## remove all build folders
-	rm -rf build build-debug build-asan build-tsan build-fuzz build-tidy build-shared
+	rm -rf build build-debug build-asan build-tsan build-fuzz build-tidy build-shared build-foreign

@@ -84,6 +84,15 @@ function(allm_add_unit_tests)
   endif()
   allm_add_lane_tests()
   allm_add_compile_failure_tests()
+  allm_add_foreign_driver()
+endfunction()
+
+# tests/foreign/: the program through which `make foreign` calls models. Only that job builds it.
+function(allm_add_foreign_driver)
+  add_executable(allm_foreign_driver EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tests/foreign/driver.cpp")
+  set_target_properties(allm_foreign_driver PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  target_link_libraries(allm_foreign_driver PRIVATE allm_lib Threads::Threads allm_flags)
+  allm_use_program_pch(allm_foreign_driver)
 endfunction()
 
 # tests/compile_failures/: files that must not compile. The compiler's message must contain the text of their first line,

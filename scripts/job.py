@@ -9,6 +9,7 @@
     scripts/job.py debug [FOLDER...]   build and run the tests of folders of src/ (or tests, lanes); without a FOLDER
                                        those with uncommitted changes; `all` for everything
     scripts/job.py asan, tsan          the build with these sanitizers, and its tests
+    scripts/job.py foreign             what `make foreign` needs: the npm packages, and the program that calls models
     scripts/job.py lint                the checks of `test` that run no tests; clang-tidy checks the folders that changed
                                        since the last release tag, or in the last 30 commits if there is no tag
 """
@@ -158,6 +159,10 @@ def check_steps():
     ]
 
 
+def foreign_steps():
+    return [script("npm packages", 60, "scripts/foreign.sh", "install"), build("release", 90, "allm_foreign_driver")]
+
+
 def test_target(folder):
     return {"tests": "allm_tests", "lanes": "allm_lane_tests"}.get(folder, f"allm_{folder}_test")
 
@@ -189,13 +194,13 @@ def main():
     job, arguments = sys.argv[1] if len(sys.argv) > 1 else "", sys.argv[2:]
     plans = {"run": lambda: [build("release", 90, "allm_cli")], "test": test_steps, "test-long": long_steps,
              "check": check_steps, "debug": lambda: debug(arguments), "asan": lambda: sanitized("asan"),
-             "tsan": lambda: sanitized("tsan"), "lint": lambda: [*quick_checks(), headers(), *tidy_changed()]}
+             "tsan": lambda: sanitized("tsan"), "foreign": foreign_steps, "lint": lambda: [*quick_checks(), headers(), *tidy_changed()]}
     if job not in plans:
         sys.exit(__doc__)
     os.chdir(ROOT)
     steps = plans[job]()
     display = progress.run(f"make {job}", steps)
-    if job != "run":
+    if job not in ("run", "foreign"):
         progress.finish(display, steps)
 
 

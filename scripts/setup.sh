@@ -3,6 +3,7 @@
 #
 #   scripts/setup.sh build   the packages for building and running allm
 #   scripts/setup.sh         these, and the packages for its tests and lints
+#   scripts/setup.sh foreign the packages for `make foreign`, without those of `build`
 #
 # ALLM_SKIP_SETUP=1 skips this, for systems that install the dependencies in another way.
 set -eu
@@ -15,14 +16,18 @@ build_packages="
 test_packages="
     clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev llvm-19
     util-linux json-schema-test-suite nghttp2-proxy"
+# An npm that was not installed by Debian's packages is as good.
+foreign_packages=""
+command -v npm >/dev/null || foreign_packages="nodejs npm"
 
 case "${1:-all}" in
     build) packages=$build_packages ;;
     all) packages="$build_packages $test_packages" ;;
-    *) echo "usage: $0 [build|all]" >&2; exit 2 ;;
+    foreign) packages=$foreign_packages ;;
+    *) echo "usage: $0 [build|all|foreign]" >&2; exit 2 ;;
 esac
 
-if [ -n "${ALLM_SKIP_SETUP:-}" ]; then
+if [ -n "${ALLM_SKIP_SETUP:-}" ] || [ -z "$packages" ]; then
     exit 0
 fi
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then

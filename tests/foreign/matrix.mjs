@@ -1,0 +1,82 @@
+// Part one: every provider and preset against every server, feature by feature.
+import { ask } from "./clients.mjs";
+import { disagreement, features, jobOf, schema, tools } from "./features.mjs";
+
+const bridged = [
+  { provider: "openai-chat", path: "/v1", model: "gpt-4.1-mini" },
+  { provider: "openai-responses", path: "/v1", model: "gpt-5-mini" },
+  { provider: "anthropic", path: "/v1", model: "claude-sonnet-4-6" },
+];
+
+const portkey = (target, host, model) => ({
+  provider: "portkey", model, headers: { "x-portkey-provider": target, "x-portkey-custom-host": host },
+});
+
+// Features that a server cannot do, with the reason.
+const without = {
+  "openai-responses, aimock": { length: "aimock sends no incomplete_details" },
+  "mistral, aimock": { usage: "aimock sends usage only if stream_options asks for it, which Mistral does not know" },
+  "openai-responses, mock-ollama, chat": { usage: "mock-ollama does not ask for usage" },
+  "anthropic, mock-ollama, chat": { usage: "mock-ollama does not ask for usage" },
+  "openai-chat, mock-ollama, responses": { length: "aimock sends no incomplete_details" },
+  "openai-responses, mock-ollama, responses": { length: "aimock sends no incomplete_details" },
+  "anthropic, mock-ollama, responses": { length: "aimock sends no incomplete_details" },
+};
+
+export function rowsOf({ aimock, bridges, portkey: gateway }) {
+  const native = [
+    { provider: "openai-chat", base_url: `${aimock}/v1`, model: "gpt-4.1-mini" },
+    { provider: "openai-responses", base_url: `${aimock}/v1`, model: "gpt-5-mini" },
+    { provider: "anthropic", base_url: `${aimock}/v1`, model: "claude-sonnet-4-6" },
+    { provider: "gemini", base_url: `${aimock}/v1beta`, model: "gemini-2.5-flash" },
+  ].map((row) => ({ ...row, name: `${row.provider}, aimock`, client: ask[row.provider], url: aimock }));
+  const presets = ["ollama", "vllm", "llamacpp", "lmstudio", "groq", "mistral", "deepseek", "together", "xai"]
+    .map((provider) => ({ provider, base_url: `${aimock}/v1`, model: "some-model" }));
+  presets.push({ provider: "openrouter", base_url: `${aimock}/api/v1`, model: "openai/gpt-4.1-mini" });
+  presets.push({
+    provider: "azure", base_url: `${aimock}/openai/deployments/gpt-4.1-mini?api-version=2024-10-21`, model: "gpt-4.1-mini",
+  });
+  for (const row of presets) row.name = `${row.provider}, aimock`;
+  const throughBridges = Object.entries(bridges).flatMap(([style, url]) => bridged.map((row) => ({
+    ...row, base_url: url + row.path, name: `${row.provider}, mock-ollama, ${style}`,
+  })));
+  const throughPortkey = [
+    { ...portkey("openai", `${aimock}/v1`, "gpt-4.1-mini"), name: "chat, Portkey, openai" },
+    { ...portkey("anthropic", `${aimock}/v1`, "claude-sonnet-4-6"), name: "chat, Portkey, anthropic" },
+    { ...portkey("google", aimock, "gemini-2.5-flash"), name: "chat, Portkey, google" },
+  ].map((row) => ({ ...row, base_url: `${gateway}/v1` }));
+  return [...native, ...presets, ...throughBridges, ...throughPortkey];
+}
+
+async function officialAnswer(row, feature) {
+  const { job } = feature;
+  const wanted = { model: row.model, prompt: job.prompt, stream: feature.stream, tools: job.tools && tools,
+    schema: job.response_format && schema };
+  return row.client(row.url, wanted);
+}
+
+async function cell(driver, row, feature) {
+  const answer = await driver.run(jobOf(row, feature.job));
+  const fault = feature.check(answer);
+  if (fault || !row.client || !feature.client) return fault;
+  try {
+    return disagreement(feature, answer, await officialAnswer(row, feature));
+  } catch (error) {
+    return `the official client failed: ${error.message}`;
+  }
+}
+
+export async function runMatrix(driver, servers, report) {
+  const rows = rowsOf(servers);
+  const widths = features.map(({ name }) => Math.max(name.length, 4));
+  const line = (name, cells) => `${name.padEnd(41)} ${cells.map((text, i) => text.padEnd(widths[i])).join(" ")}`;
+  report.print(line("", features.map(({ name }) => name)));
+  for (const row of rows) {
+    const faults = await Promise.all(features.map((feature) =>
+      without[row.name]?.[feature.name] ? undefined : cell(driver, row, feature)));
+    report.print(line(row.name, faults.map((fault) => (fault === undefined ? "–" : fault ? "FAIL" : "ok"))));
+    faults.forEach((fault, i) => {
+      if (fault !== undefined) report.check(`${row.name}: ${features[i].name}`, fault);
+    });
+  }
+}

@@ -1,0 +1,55 @@
+// `make foreign`: allm against servers and beside clients that others wrote. README.md describes the parts.
+//
+//   node tests/foreign/run.mjs DRIVER [matrix|chaos|bodies]...
+import { runChaos } from "./chaos.mjs";
+import { Driver } from "./driver.mjs";
+import { runMatrix } from "./matrix.mjs";
+import { startAimock, startBridge, startPortkey, stopServers } from "./servers.mjs";
+
+class Report {
+  passed = 0;
+  failed = 0;
+  print(text = "") {
+    console.log(text);
+  }
+  // `fault` is null if the check passed.
+  check(name, fault) {
+    if (fault === null) {
+      ++this.passed;
+    } else {
+      ++this.failed;
+      console.log(`  FAILED ${name}: ${fault}`);
+    }
+  }
+}
+
+async function startServers() {
+  const aimock = await startAimock("aimock");
+  const [chat, responses, anthropic, portkey] = await Promise.all([
+    startBridge("chat", aimock), startBridge("responses", aimock), startBridge("anthropic", aimock), startPortkey(),
+  ]);
+  return { aimock, bridges: { chat, responses, anthropic }, portkey };
+}
+
+const parts = {
+  matrix: { title: "Provider and server by feature", run: runMatrix },
+  chaos: { title: "Bad connections and failing servers", run: runChaos },
+};
+
+async function main([program, ...chosen]) {
+  const report = new Report();
+  const driver = new Driver(program);
+  const servers = await startServers();
+  for (const [name, part] of Object.entries(parts)) {
+    if (chosen.length && !chosen.includes(name)) continue;
+    const start = Date.now();
+    report.print(`\n${part.title}\n`);
+    await part.run(driver, servers, report);
+    report.print(`\n(${((Date.now() - start) / 1000).toFixed(1)} s)`);
+  }
+  driver.stop();
+  report.print(`\n${report.passed} passed, ${report.failed} failed`);
+  return report.failed ? 1 : 0;
+}
+
+process.exitCode = await main(process.argv.slice(2)).finally(stopServers);
