@@ -1,6 +1,7 @@
 // The result of every function equals the fold of its stream, for random scripts, tools and options.
 #include <algorithm>
 #include <cstddef>
+#include <iostream>
 #include <limits>
 #include <map>
 #include <memory>
@@ -141,6 +142,37 @@ class Maker {
     return made;
   }
 
+  // A session that waits for decisions on calls of `tools`.
+  Session suspended_session(const std::vector<Tool>& tools) {
+    Session made = session();
+    made.status = SessionStatus::awaiting_tools;
+    std::vector<ToolCall> made_calls = calls(tools);
+    // A session that was loaded has objects only.
+    for (ToolCall& call : made_calls) {
+      if (!call.arguments.is_object()) call.arguments = Json::object();
+    }
+    made.thread.messages.push_back(Message{.role = Role::assistant, .content = "", .tool_calls = made_calls});
+    for (const ToolCall& call : made_calls) {
+      PendingToolCall pending{call};
+      pending.kind = random_.chance(6) ? PendingKind::manual : PendingKind::suspended;
+      made.pending_tool_calls.push_back(std::move(pending));
+    }
+    return made;
+  }
+
+  // Decisions on most of the calls; a few are wrong.
+  std::vector<CallDecision> decisions(const std::vector<PendingToolCall>& pending) {
+    std::vector<CallDecision> made;
+    for (const PendingToolCall& call : pending) {
+      if (random_.chance(8)) continue;
+      const bool may_run = call.kind == PendingKind::suspended || random_.chance(20);
+      made.push_back({call.id, may_run ? decision() : Approval::deny("by hand")});
+      if (random_.chance(50)) made.push_back(made.back());
+    }
+    if (random_.chance(50)) made.push_back({"nobody", Approval::allow()});
+    return made;
+  }
+
   Thread thread() {
     Thread made{user("hi")};
     while (random_.chance(3)) made.messages.push_back(random_.chance() ? user("and?") : assistant("well"));
@@ -157,6 +189,19 @@ class Maker {
   }
 
  private:
+  Approval decision() {
+    switch (random_.below(8)) {
+      case 0:
+        return Approval::deny("no");
+      case 1:
+        return random_.chance() ? Approval::suspend() : Approval();
+      case 2:
+        return Approval::allow_with(random_.chance(8) ? Json::array() : Json({{"n", 2}}));
+      default:
+        return Approval::allow();
+    }
+  }
+
   std::string name(const std::vector<Tool>& tools) {
     if (tools.empty() || random_.chance(25)) return random_.chance() ? "nobody" : "tool_help";
     return random_.pick(tools).name;
@@ -470,6 +515,43 @@ RC_GTEST_PROP(Fold, ASessionsTurnIsTheFoldOfItsStream, (const gen::Source& sourc
 
   RC_ASSERT(written(session_stream_start(run.engine(), session, run.options).finish()) ==
             written(session_start(run.engine(), session, run.options)));
+}
+
+// RapidCheck cannot print texts that are not ASCII, so the difference is printed here.
+bool same(const std::string& text, const std::string& expected) {
+  if (text == expected) return true;
+  const auto at = static_cast<std::size_t>(std::ranges::mismatch(text, expected).in1 - text.begin());
+  const std::size_t from = at < 200 ? 0 : at - 200;
+  std::cerr << "got      … " << text.substr(from, 400) << "\nexpected … " << expected.substr(from, 400) << '\n';
+  return false;
+}
+
+RC_GTEST_PROP(Fold, ApprovingIsTheFoldOfItsStream, (const gen::Source& source)) {
+  Maker maker(source);
+  RandomRun run = maker.run();
+  run.options.request_id = "r";
+  const Session session = maker.suspended_session(run.tools);
+  const auto decisions = maker.decisions(session.pending_tool_calls);
+  const Result<SessionTurn> folded = session_approve(run.engine(), session, decisions, run.options);
+  SessionStream events = session_stream_approve(run.engine(), session, decisions, run.options);
+  while (events.next()) {
+  }
+  RC_ASSERT(events.session() == (folded ? folded->session : session));
+  RC_ASSERT(same(written(events.finish()), written(folded)));
+
+  CallOptions filtered = run.options;
+  maker.filter(filtered);
+  const auto approve_thread = [&](const CallOptions& options) {
+    return approve(run.engine(), session.thread, session.pending_tool_calls, decisions, options);
+  };
+  const Result<ChatResult> result = approve_thread(run.options);
+  RC_ASSERT(same(written(approve_thread(filtered)), written(result)));
+  const std::size_t read = static_cast<std::size_t>(*rc::gen::inRange(0, 30));
+  RC_ASSERT(
+      same(finished_after(stream_approve(run.engine(), session.thread, session.pending_tool_calls, decisions, filtered),
+                          read),
+           written(result)));
+  if (result) check_answers(*result);
 }
 
 RC_GTEST_PROP(Fold, ASessionsStepIsTheFoldOfItsStream, (const gen::Source& source)) {
