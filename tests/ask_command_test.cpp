@@ -66,6 +66,20 @@ TEST(Ask, ReportsErrors) {
   EXPECT_EQ(ran.status, 1);
   EXPECT_NE(ran.output.find("allm ask: "), std::string::npos) << ran.output;
   EXPECT_NE(ran.output.find("Incorrect API key"), std::string::npos) << ran.output;
+  EXPECT_NE(ran.output.find(" (openai, HTTP 401, " + server.url() + "/v1/chat/completions)\n"), std::string::npos)
+      << ran.output;
+}
+
+TEST(Ask, ShowsThatAServerAnsweredInHtml) {
+  const HttpServer server([](const ServedRequest&, Reply& reply) {
+    reply.send(403, "text/html", "<html>\n<head><title>Blocked by the proxy</title></head></html>");
+  });
+  const Ran ran = run(environment(server), "-m openai@" + server.url() + "/v1?key=hidden:m hi </dev/null");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_EQ(ran.output,
+            "allm ask: openai HTTP 403: the server sent HTML instead of JSON: <html> (Blocked by the proxy) (openai, "
+            "HTTP 403, " +
+                server.url() + "/v1/chat/completions)\n");
 }
 
 TEST(Ask, NeedsAQuestionAndAModelThatExists) {

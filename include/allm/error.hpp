@@ -45,8 +45,9 @@ struct EngineError {
 };
 
 // The model's provider failed or refused the call. `rate_limited`, `provider_unavailable`, `timeout` and
-// `network_error` are temporary. By default the engine retries the first three (allm/retry.hpp). For the other reasons,
-// the request or the configuration has to be changed.
+// `network_error` are temporary; by default the engine retries them (allm/retry.hpp). For the other reasons, the
+// request or the configuration has to be changed. The metadata of an error of an HTTP exchange has `provider`, `url`
+// (without its query) and, if the server answered, `http_status`.
 struct AdapterError {
   enum class Reason : std::uint8_t {
     rate_limited,

@@ -46,9 +46,14 @@ struct HttpOptions {
   std::string ca_file = {};
   // Proxy URL. Default: the environment variables https_proxy, http_proxy and no_proxy.
   std::string proxy = {};
-  // By default, keys are sent only over https or to this machine. A call that needs a key elsewhere fails. True: keys
-  // are sent anywhere.
+  // By default, keys and headers that look like a key are sent only over https or to this machine. A call that needs them
+  // elsewhere fails. True: they are sent anywhere.
   bool allow_insecure_key = false;
+  // Further headers of every request, such as those of a gateway. They replace headers of the same name: `User-Agent`
+  // (allm/VERSION), and the provider's key, which is then not looked for. Values that look like a key, by the name of
+  // the header or by their form, are redacted like keys. A name that is not valid or belongs to the transport
+  // (Content-Length, Host, …), and a value with control characters, are ValidationError `invalid_option` of the call.
+  std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
 struct OpenAiOptions {
@@ -71,6 +76,8 @@ struct AnthropicOptions {
   std::optional<std::string> env_file = std::nullopt;
   // The max_tokens of calls that set none, because the provider requires a number. A thinking budget is added to it.
   std::int64_t default_max_tokens = 4'096;
+  // The header anthropic-version. allm reads the answers of this version.
+  std::string version = "2023-06-01";
   // Values of the header anthropic-beta.
   std::vector<std::string> beta = {};
   // True: ask for a JSON schema by the provider's own feature. False: by a forced tool call, which works with every
@@ -105,7 +112,7 @@ struct CompatibleOptions {
   std::string base_url = {};
   ApiKey api_key = {};
   std::optional<std::string> env_file = std::nullopt;
-  // Further headers, such as OpenRouter's HTTP-Referer.
+  // Further headers, such as OpenRouter's HTTP-Referer. They come after those of `http` and follow the same rules.
   std::vector<std::pair<std::string, std::string>> headers = {};
   HttpOptions http = {};
 };

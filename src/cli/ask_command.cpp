@@ -52,8 +52,21 @@ Result<std::string> model_of(const AskArguments& arguments) {
   return name->provider + "@" + *arguments.base_url + ":" + name->model;
 }
 
+// " (openai, HTTP 429, https://…)", as far as the error knows them.
+std::string exchange_of(const Error& error) {
+  std::string text;
+  const Json& metadata = error.metadata();
+  for (const char* name : {"provider", "http_status", "url"}) {
+    const auto found = metadata.find(name);
+    if (found == metadata.end()) continue;
+    text += text.empty() ? " (" : ", ";
+    text += found->is_string() ? found->get<std::string>() : "HTTP " + found->dump();
+  }
+  return text.empty() ? text : text + ")";
+}
+
 int fail(const Error& error, const Terminal& errors) {
-  errors.write(errors.paint(Style::red, "allm ask: ") + printable(error.message()) + "\n");
+  errors.write(errors.paint(Style::red, "allm ask: ") + printable(error.message() + exchange_of(error)) + "\n");
   return 1;
 }
 

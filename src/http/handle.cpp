@@ -31,6 +31,11 @@ std::string environment(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
+bool is_permanent(CURLcode result) {
+  return result == CURLE_PEER_FAILED_VERIFICATION || result == CURLE_URL_MALFORMAT ||
+         result == CURLE_UNSUPPORTED_PROTOCOL || result == CURLE_SSL_CACERT_BADFILE || result == CURLE_SSL_CERTPROBLEM;
+}
+
 void wipe(std::string& text) { explicit_bzero(text.data(), text.size()); }
 
 }  // namespace
@@ -115,7 +120,8 @@ void HttpHandle::set_url() {
 
 void HttpHandle::set_exchange() {
   for (const HttpHeader& header : request_.headers) {
-    std::string line = header.name + ": " + header.value;
+    // With a colon and no value, curl would leave the header out.
+    std::string line = header.value.empty() ? header.name + ";" : header.name + ": " + header.value;
     header_list_ = curl_slist_append(header_list_, line.c_str());
     wipe(line);
   }
@@ -247,7 +253,7 @@ void HttpHandle::finish(CURLcode result) {
     return received_.put_end(
         HttpError{HttpError::Kind::timeout, "no connection to the server within " + seconds(timeouts_.connect)});
   }
-  received_.put_end(HttpError{HttpError::Kind::network, network_error_text(result)});
+  received_.put_end(HttpError{HttpError::Kind::network, network_error_text(result), is_permanent(result)});
 }
 
 }  // namespace allm

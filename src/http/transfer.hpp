@@ -49,6 +49,7 @@ struct HttpError {
   enum class Kind : std::uint8_t { timeout, network, too_large };
   Kind kind = Kind::network;
   std::string message = {};
+  bool is_permanent = false;  // another try cannot help: the URL or the certificate is wrong
 };
 
 class HttpTransfer {

@@ -37,6 +37,15 @@ std::string url_host(std::string_view url) {
   return host;
 }
 
+std::string shown_url(std::string_view url) {
+  url = url.substr(0, url.find_first_of("?#"));
+  const std::size_t scheme = url.find("://");
+  const std::size_t host = scheme == std::string_view::npos ? 0 : scheme + 3;
+  const std::size_t at = url.substr(0, url.find_first_of("/\\", host)).rfind('@');
+  if (at == std::string_view::npos || at < host) return std::string(url);
+  return std::string(url.substr(0, host)) + std::string(url.substr(at + 1));
+}
+
 bool is_private_url(std::string_view url) {
   if (starts_with_scheme(url, "https://")) return true;
   if (!starts_with_scheme(url, "http://")) return false;

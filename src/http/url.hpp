@@ -8,6 +8,8 @@ namespace allm {
 
 // The host, in lower case, without port, credentials and brackets; "" if there is none.
 std::string url_host(std::string_view url);
+// The URL without credentials, query and fragment, for messages.
+std::string shown_url(std::string_view url);
 // Whether nobody can read the traffic on its way to the server: https, or a loopback address.
 bool is_private_url(std::string_view url);
 

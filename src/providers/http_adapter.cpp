@@ -1,11 +1,14 @@
 #include "providers/http_adapter.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "http/client.hpp"
 #include "http/url.hpp"
 #include "providers/http_source.hpp"
+#include "providers/provider_errors.hpp"
+#include "providers/redact.hpp"
 #include "runtime/runtime_impl.hpp"
 
 namespace allm {
@@ -21,6 +24,12 @@ Status read_timeout(const Json& options, const char* name, std::chrono::millisec
   }
   timeout = std::chrono::milliseconds(found->get<std::int64_t>());
   return {};
+}
+
+Error insecure(std::string_view provider, const std::string& secret, const std::string& url) {
+  return Error(EngineError{.reason = EngineError::Reason::invalid_engine, .provider = std::string(provider)},
+               secret + " is not sent to " + url_host(url) +
+                   " without TLS: use an https URL, or set allow_insecure_key if you trust the whole way to that host");
 }
 
 }  // namespace
@@ -39,15 +48,25 @@ Result<HttpTimeouts> HttpAdapter::timeouts_of(const AdapterCall& call) const {
   return timeouts;
 }
 
+Status HttpAdapter::check_headers_for(const std::string& url) const {
+  if (Status valid = headers_.check(); !valid) return valid;
+  if (!headers_.has_secret() || options_.allow_insecure_key || is_private_url(url)) return {};
+  return std::unexpected(insecure(provider(), "the header " + headers_.secret_name(), url));
+}
+
 Result<ApiKey> HttpAdapter::key_for(const AdapterCall& call, const std::string& url) const {
+  if (headers_.has(options_.codec->key_header("").name)) return ApiKey();
   Result<ApiKey> key = find_key(options_.key, call.api_key);
   if (!key || key->empty() || options_.allow_insecure_key || is_private_url(url)) return key;
   // A server that needs no key must not fail because of an unrelated key in the environment.
   if (options_.key.optional && call.api_key.empty() && options_.key.configured.empty()) return ApiKey();
-  return std::unexpected(
-      Error(EngineError{.reason = EngineError::Reason::invalid_engine, .provider = std::string(provider())},
-            "the key is not sent to " + url_host(url) +
-                " without TLS: use an https URL, or set allow_insecure_key if you trust the whole way to that host"));
+  return std::unexpected(insecure(provider(), "the key", url));
+}
+
+Error HttpAdapter::completed(const Error& error, const std::string& url, int status, const ApiKey& key) const {
+  Json facts = {{"provider", provider()}, {"url", url}};
+  if (status != 0) facts["http_status"] = status;
+  return headers_.without_secrets(without_key(with_metadata(error, facts), key.reveal()));
 }
 
 Result<std::unique_ptr<EventSource>> HttpAdapter::open(const AdapterCall& call) {
@@ -63,10 +82,13 @@ Result<std::unique_ptr<EventSource>> HttpAdapter::open(const AdapterCall& call) 
                timeouts = *timeouts](HttpRequest sent) {
     const HttpAdapterOptions& options = self->options_;
     if (!key.empty()) sent.headers.push_back(options.codec->key_header(key.reveal()));
+    self->headers_.add_to(sent.headers);
     return client->start(std::move(sent), timeouts, options.limits, options.route);
   };
-  return std::make_unique<HttpSource>(options_.codec, options_.codec->decoding(call), *std::move(key), runtime,
-                                      std::move(send), *std::move(request),
+  auto complete_error = [self = shared_from_this(), key = *std::move(key), url = redact(shown_url(request->url))](
+                            const Error& error, int status) { return self->completed(error, url, status, key); };
+  return std::make_unique<HttpSource>(options_.codec, options_.codec->decoding(call), std::move(complete_error),
+                                      runtime, std::move(send), *std::move(request),
                                       DecoderLimits{.max_body_bytes = options_.limits.max_body_bytes,
                                                     .max_event_bytes = options_.limits.max_event_bytes});
 }

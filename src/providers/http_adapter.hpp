@@ -10,6 +10,7 @@
 #include "engine/key_sources.hpp"
 #include "http/transfer.hpp"
 #include "providers/codec.hpp"
+#include "providers/own_headers.hpp"
 
 namespace allm {
 
@@ -19,25 +20,32 @@ struct HttpAdapterOptions {
   HttpTimeouts timeouts = {};
   HttpLimits limits = {};
   HttpRoute route = {};
-  // Allows sending the key without TLS to another machine.
+  // Allows sending the key, and headers that look like one, without TLS to another machine.
   bool allow_insecure_key = false;
+  // The program's own headers; see HttpOptions::headers.
+  HttpHeaders headers = {};
 };
 
 // Immutable; safe to call from any thread. Must be made by make_shared.
 class HttpAdapter : public Adapter, public std::enable_shared_from_this<HttpAdapter> {
  public:
-  explicit HttpAdapter(HttpAdapterOptions options) : options_(std::move(options)) {}
+  explicit HttpAdapter(HttpAdapterOptions options) : options_(std::move(options)), headers_(options_.headers) {}
 
   std::string_view provider() const override { return options_.codec->provider(); }
   Result<std::unique_ptr<EventSource>> open(const AdapterCall& call) override;
 
  private:
+  // Checks that the URL may receive the headers that look like keys.
+  Status check_headers_for(const std::string& url) const;
   // The key to send to this URL; empty if none is needed.
   Result<ApiKey> key_for(const AdapterCall& call, const std::string& url) const;
   // The timeouts of this call.
   Result<HttpTimeouts> timeouts_of(const AdapterCall& call) const;
+  // An error of an exchange with that URL: with facts about the exchange and without secrets.
+  Error completed(const Error& error, const std::string& url, int status, const ApiKey& key) const;
 
   const HttpAdapterOptions options_;
+  const OwnHeaders headers_;
 };
 
 }  // namespace allm

@@ -7,11 +7,12 @@
 
 namespace allm {
 
-HttpSource::HttpSource(std::shared_ptr<const Codec> codec, Codec::DecoderMaker make_decoder, ApiKey key,
-                       std::shared_ptr<Runtime> runtime, Send send, HttpRequest request, const DecoderLimits& limits)
+HttpSource::HttpSource(std::shared_ptr<const Codec> codec, Codec::DecoderMaker make_decoder,
+                       CompleteError complete_error, std::shared_ptr<Runtime> runtime, Send send, HttpRequest request,
+                       const DecoderLimits& limits)
     : codec_(std::move(codec)),
       make_decoder_(std::move(make_decoder)),
-      key_(std::move(key)),
+      complete_error_(std::move(complete_error)),
       limits_(limits),
       runtime_(std::move(runtime)),
       send_(std::move(send)),
@@ -21,7 +22,7 @@ Poll HttpSource::poll(const Waker& waker) {
   while (true) {
     if (next_ < events_.size()) {
       Event& event = events_[next_++];
-      if (auto* failed = event.get_if<ErrorEvent>()) failed->error = without_key(failed->error, key_.reveal());
+      if (auto* failed = event.get_if<ErrorEvent>()) failed->error = complete_error_(failed->error, head_.status);
       return std::move(event);
     }
     events_.clear();
@@ -96,7 +97,8 @@ void HttpSource::fail(const HttpError& error) {
   if (error.kind == HttpError::Kind::timeout) detail.reason = AdapterError::Reason::timeout;
   if (error.kind == HttpError::Kind::too_large) detail.reason = AdapterError::Reason::malformed_response;
   if (head_.status != 0) detail.status = head_.status;
-  fail(Error(std::move(detail), redact(error.message)));
+  fail(Error(std::move(detail), redact(error.message),
+             error.is_permanent ? Json{{"retryable", false}} : Json::object()));
 }
 
 void HttpSource::fail(Error error) {

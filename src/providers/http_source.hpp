@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "allm/keys.hpp"
 #include "allm/runtime.hpp"
 #include "allm/stream.hpp"
 
@@ -23,8 +22,11 @@ class HttpSource : public EventSource {
   // Adds the key to a request and sends it.
   using Send = std::function<std::unique_ptr<HttpTransfer>(HttpRequest)>;
 
-  // `key` is the key that `send` adds; it is redacted from every error. `runtime` owns the loop that `send` uses.
-  HttpSource(std::shared_ptr<const Codec> codec, Codec::DecoderMaker make_decoder, ApiKey key,
+  // Completes an error of the exchange: adds facts about it and removes secrets. `status` is 0 if there was no answer.
+  using CompleteError = std::function<Error(const Error& error, int status)>;
+
+  // `runtime` owns the loop that `send` uses.
+  HttpSource(std::shared_ptr<const Codec> codec, Codec::DecoderMaker make_decoder, CompleteError complete_error,
              std::shared_ptr<Runtime> runtime, Send send, HttpRequest request, const DecoderLimits& limits);
   Poll poll(const Waker& waker) override;
 
@@ -44,7 +46,7 @@ class HttpSource : public EventSource {
 
   std::shared_ptr<const Codec> codec_;
   const Codec::DecoderMaker make_decoder_;
-  ApiKey key_;
+  const CompleteError complete_error_;
   const DecoderLimits limits_;
   const std::shared_ptr<Runtime> runtime_;
   Send send_;  // null once the fallback request was tried

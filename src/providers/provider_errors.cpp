@@ -12,7 +12,7 @@
 namespace allm {
 namespace {
 
-constexpr std::size_t kMaxShown = 1000;
+constexpr std::size_t kMaxLine = 200;
 constexpr std::array<std::string_view, 4> kRequestIdHeaders = {"x-request-id", "request-id", "x-generation-id",
                                                                "mistral-correlation-id"};
 
@@ -38,6 +38,13 @@ std::string detail_text(const Json& detail) {
   return joined;
 }
 
+// Both texts, unless one of them contains the other.
+std::string joined(std::string first, const std::string& second) {
+  if (second.empty() || contains_word(first, second)) return first;
+  if (first.empty() || contains_word(second, first)) return second;
+  return std::move(first) + ": " + second;
+}
+
 void read_object(const Json& error, ErrorReport& report) {
   report.message = as_text(find_member(error, "message"));
   report.type = as_text(find_member(error, "type"));
@@ -51,6 +58,31 @@ void read_object(const Json& error, ErrorReport& report) {
   if (report.message.empty()) {
     if (const Json* message = find_member(error, "message")) report.message = detail_text(*message);
   }
+}
+
+std::string_view first_line(std::string_view text) {
+  text = trimmed(text);
+  return trimmed(text.substr(0, text.find_first_of("\r\n")));
+}
+
+// The title of an HTML page, or "".
+std::string_view title_of(std::string_view page) {
+  const auto after = [&page](std::string_view part) {
+    const auto found = std::ranges::search(page, part, {}, to_lower, to_lower);
+    return found.empty() ? std::string_view() : page.substr(static_cast<std::size_t>(found.end() - page.begin()));
+  };
+  std::string_view title = after("<title");
+  title.remove_prefix(std::min(title.find('>'), title.size()));
+  if (title.empty()) return title;
+  return trimmed(title.substr(1, title.find('<', 1) - 1));
+}
+
+bool is_html(std::string_view text) {
+  constexpr std::size_t kBeginning = 1000;
+  const std::string_view beginning = trimmed(text).substr(0, kBeginning);
+  return beginning.starts_with('<') &&
+         (contains_word(beginning, "<html") || contains_word(beginning, "<!doctype html") ||
+          contains_word(beginning, "<body") || contains_word(beginning, "<title"));
 }
 
 void note(Json& metadata, const char* name, std::string_view text) {
@@ -111,6 +143,7 @@ ErrorReport read_error(const Json& body) {
       report.type = text_member(body, "type");
       report.code = as_text(find_member(body, "code"));
     }
+    report.message = joined(std::move(report.message), as_text(find_member(body, "message")));
   } else if (const Json* detail = find_member(body, "detail")) {
     report.message = detail_text(*detail);
   } else if (find_member(body, "message") != nullptr) {
@@ -122,20 +155,38 @@ ErrorReport read_error(const Json& body) {
 
 ErrorReport read_error(std::string_view body) {
   const std::optional<Json> value = parse_provider_json(body);
-  return value ? read_error(*value) : ErrorReport{};
+  ErrorReport report = value ? read_error(*value) : ErrorReport{};
+  if (report.empty()) report.unread = value ? shown(first_line(body), kMaxLine) : describe_text(body);
+  return report;
 }
 
 bool contains_word(std::string_view text, std::string_view part) {
   return !std::ranges::search(text, part, {}, to_lower, to_lower).empty();
 }
 
-std::string shown(std::string_view text) {
+std::string shown(std::string_view text, std::size_t max_bytes) {
   std::string result = repair_utf8(redact(text));
-  if (result.size() <= kMaxShown) return result;
-  std::size_t end = kMaxShown;
+  if (result.size() <= max_bytes) return result;
+  std::size_t end = max_bytes;
   while (end > 0 && (static_cast<unsigned char>(result[end]) & 0xC0U) == 0x80U) --end;
   result.resize(end);
   return result + "…";
+}
+
+bool is_plain_text(std::string_view body) {
+  const std::string_view line = first_line(body);
+  return !line.empty() && line.front() != '{' && line.front() != '[';
+}
+
+std::string describe_text(std::string_view body) {
+  const std::string_view line = first_line(body);
+  if (line.empty()) return {};
+  if (!is_plain_text(body)) return "invalid JSON: " + shown(line, kMaxLine);
+  if (!is_html(body)) return "text instead of JSON: " + shown(line, kMaxLine);
+  const std::string_view title = title_of(body);
+  std::string description = "HTML instead of JSON: " + shown(line, kMaxLine);
+  if (!title.empty() && !contains_word(line, title)) description += " (" + shown(title, kMaxLine) + ")";
+  return description;
 }
 
 ErrorFacts facts_from_head(std::string_view provider, const HttpResponseHead& head) {
@@ -152,6 +203,7 @@ Error provider_error(ErrorFacts facts, const ErrorReport& report) {
   std::string message = shown(report.message);
   if (message.empty() && facts.status) {
     message = std::string(facts.provider) + " HTTP " + std::to_string(*facts.status);
+    if (!report.unread.empty()) message += ": the server sent " + report.unread;
   }
   Json metadata = Json::object();
   note(metadata, "code", report.code);
@@ -166,6 +218,16 @@ Error provider_error(ErrorFacts facts, const ErrorReport& report) {
                             .retry_after_ms = facts.retry_after_ms,
                             .request_id = std::move(facts.request_id)},
                std::move(message), std::move(metadata));
+}
+
+Error with_metadata(const Error& error, const Json& members) {
+  Json metadata = error.metadata();
+  for (const auto& [name, value] : members.items()) {
+    if (!metadata.contains(name)) metadata[name] = value;
+  }
+  return std::visit(
+      [&](const auto& detail) { return Error(detail, error.message(), std::move(metadata), error.reported_cause()); },
+      error.detail());
 }
 
 Error malformed_event(std::string_view provider, std::string_view message, std::string_view payload,
@@ -192,6 +254,10 @@ Error truncated_stream(std::string_view provider) {
 Error malformed_response(std::string_view provider, std::string_view message, std::string_view payload) {
   return Error(AdapterError{.reason = AdapterError::Reason::malformed_response, .provider = std::string(provider)},
                with_payload(message, payload));
+}
+
+Error text_response(std::string_view provider, std::string_view text) {
+  return malformed_response(provider, "the server of " + std::string(provider) + " sent " + describe_text(text), {});
 }
 
 }  // namespace allm

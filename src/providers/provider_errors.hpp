@@ -40,18 +40,25 @@ struct ErrorReport {
   std::string param = {};
   std::string request_id = {};
   Json details = null_json();  // Google's list
+  std::string unread = {};     // what the body is, if none of the above was found in it: "HTML instead of JSON: <html>"
   bool empty() const { return message.empty() && type.empty() && code.empty() && status.empty(); }
 };
 // Reads {"error": {…}}, {"error": "text"}, [{"error": …}], {"message", "type", …} and {"detail": …}; empty for
-// everything else.
+// everything else. If a body has several of them, their texts are joined.
 ErrorReport read_error(const Json& body);
 ErrorReport read_error(std::string_view body);
 
 // Whether the text contains the part. ASCII letters are compared without regard to case.
 bool contains_word(std::string_view text, std::string_view part);
 
-// A provider's text in a form that is safe for an error: redacted, valid UTF-8 and at most about 1,000 bytes.
-std::string shown(std::string_view text);
+// A provider's text in a form that is safe for an error: redacted, valid UTF-8 and at most about `max_bytes`.
+std::string shown(std::string_view text, std::size_t max_bytes = 1000);
+// Whether a body that cannot be read as JSON was never meant to be JSON: it is not blank and does not begin as an
+// object or array does.
+bool is_plain_text(std::string_view body);
+// Says what a body is that cannot be read as JSON: "HTML instead of JSON: ", "text instead of JSON: " or "invalid JSON:
+// " and its first line, with the title of a page. Redacted and short. "" for a blank body.
+std::string describe_text(std::string_view body);
 
 struct ErrorFacts {
   AdapterError::Reason reason = AdapterError::Reason::unknown;
@@ -66,9 +73,11 @@ struct ErrorFacts {
 // The facts in the head of a response; `x-should-retry: false` makes the error not retryable.
 ErrorFacts facts_from_head(std::string_view provider, const HttpResponseHead& head);
 
-// Makes the error. Its message is the provider's, or "<provider> HTTP <status>" if there is none. `code`, `type`,
-// `status` and `param` go into the metadata, redacted.
+// Makes the error. Its message is the provider's, or "<provider> HTTP <status>" and what the body is if there is none.
+// `code`, `type`, `status` and `param` go into the metadata, redacted.
 Error provider_error(ErrorFacts facts, const ErrorReport& report);
+// The error with further members in its metadata. Members that it has already are kept.
+Error with_metadata(const Error& error, const Json& members);
 
 // The error of a stream that sent something that is not an event of its protocol. `payload` is redacted and truncated.
 Error malformed_event(std::string_view provider, std::string_view message, std::string_view payload,
@@ -80,5 +89,7 @@ std::string too_large_body(std::size_t max_bytes);
 Error truncated_stream(std::string_view provider);
 // The error of a whole body that is not a response of the provider.
 Error malformed_response(std::string_view provider, std::string_view message, std::string_view payload);
+// The same for a body that is not JSON.
+Error text_response(std::string_view provider, std::string_view text);
 
 }  // namespace allm

@@ -91,6 +91,39 @@ TEST(ProviderErrors, BodiesOfAllFormsAreRead) {
   }
 }
 
+TEST(ProviderErrors, AMessageBesideTheErrorIsShown) {
+  EXPECT_EQ(report_of(R"({"error":"Bad Request","message":"no model"})").message, "Bad Request: no model");
+  EXPECT_EQ(report_of(R"({"error":{"message":"no model"},"message":"Bad Request"})").message, "no model: Bad Request");
+  EXPECT_EQ(report_of(R"({"error":{"code":3},"message":"no model"})").message, "no model");
+  EXPECT_EQ(report_of(R"({"error":"Not found","message":"not found: m"})").message, "not found: m");
+  EXPECT_EQ(report_of(R"({"error":true,"message":"no model"})").message, "no model");
+}
+
+TEST(ProviderErrors, ABodyThatIsNotAnErrorIsDescribed) {
+  const auto message = [](std::string_view body) {
+    return provider_error(facts_from_head("acme", {.status = 502}), read_error(body)).message();
+  };
+  EXPECT_EQ(message("\n Bad gateway \r\nx"), "acme HTTP 502: the server sent text instead of JSON: Bad gateway");
+  EXPECT_EQ(message("<html>\n<TITLE>\n no\n</TITLE>"),
+            "acme HTTP 502: the server sent HTML instead of JSON: <html> (no)");
+  EXPECT_EQ(message("<title>no</title>"), "acme HTTP 502: the server sent HTML instead of JSON: <title>no</title>");
+  EXPECT_EQ(message("<title"), "acme HTTP 502: the server sent HTML instead of JSON: <title");
+  EXPECT_EQ(message("<Error>no</Error>"), "acme HTTP 502: the server sent text instead of JSON: <Error>no</Error>");
+  EXPECT_EQ(message(R"({"error":{"mess)"), R"(acme HTTP 502: the server sent invalid JSON: {"error":{"mess)");
+  EXPECT_EQ(message(R"({"ok":false})"), R"(acme HTTP 502: the server sent {"ok":false})");
+  EXPECT_EQ(message(" \r\n"), "acme HTTP 502");
+  EXPECT_EQ(message("key sk-secret123").find("sk-secret123"), std::string::npos);
+}
+
+TEST(ProviderErrors, MetadataIsAddedAndNotReplaced) {
+  const Error error(StreamError{.provider = "p"}, "m", {{"a", 1}}, "cause");
+  const Error more = with_metadata(error, {{"a", 2}, {"b", 3}});
+  EXPECT_EQ(more.metadata(), Json({{"a", 1}, {"b", 3}}));
+  EXPECT_EQ(more.message(), "m");
+  EXPECT_EQ(more.reported_cause(), "cause");
+  EXPECT_EQ(more.get_if<StreamError>()->provider, "p");
+}
+
 TEST(ProviderErrors, AnErrorWithoutAMessageNamesProviderAndStatus) {
   const Error error = provider_error(facts_from_head("acme", {.status = 503}), {});
   EXPECT_EQ(error.message(), "acme HTTP 503");

@@ -23,6 +23,7 @@ HttpAdapterOptions adapter_options(std::shared_ptr<const Codec> codec, const Htt
   options.limits.max_header_bytes = http.max_header_bytes;
   options.route = {.ca_file = http.ca_file, .proxy = http.proxy};
   options.allow_insecure_key = http.allow_insecure_key;
+  for (const auto& [name, value] : http.headers) options.headers.push_back({name, value});
   return options;
 }
 
@@ -116,6 +117,7 @@ std::shared_ptr<Adapter> openai(OpenAiOptions options) {
 std::shared_ptr<Adapter> anthropic(AnthropicOptions options) {
   AnthropicCodecOptions codec;
   codec.base_url = std::move(options.base_url);
+  codec.version = std::move(options.version);
   codec.beta = std::move(options.beta);
   codec.default_max_tokens = options.default_max_tokens;
   codec.native_structured_output = options.native_structured_output;
@@ -154,7 +156,7 @@ Result<std::shared_ptr<Adapter>> compatible(CompatibleOptions options) {
                                      known_servers() + ", and openai, anthropic and gemini"));
   }
   codec.endpoint = OpenAiCodecOptions::Endpoint::chat;
-  for (auto& [name, value] : options.headers) codec.headers.push_back({std::move(name), std::move(value)});
+  options.http.headers.insert(options.http.headers.end(), options.headers.begin(), options.headers.end());
   return adapter(openai_codec(std::move(codec)), std::move(key), options.http);
 }
 

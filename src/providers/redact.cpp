@@ -143,12 +143,18 @@ void redact_pieces(std::span<std::string* const> pieces, std::string_view provid
   }
 }
 
-Error without_key(const Error& error, std::string_view key) {
+namespace {
+
+Error without(const Error& error, std::string_view key, bool parts) {
   if (key.size() < kMinKey) return error;
-  const auto cleaned = [key](std::string_view text) { return without_parts(redact(text, key), key); };
+  const auto cleaned = [key, parts](std::string_view text) {
+    return parts ? without_parts(redact(text, key), key) : redact(text, key);
+  };
   const auto cleaned_json = [&cleaned](const Json& json) {
     // A key contains no characters that JSON escapes, so the text is valid JSON after the replacement.
-    return Json::parse(cleaned(json.dump(-1, ' ', false, Json::error_handler_t::replace)), nullptr, false);
+    Json parsed = Json::parse(cleaned(json.dump(-1, ' ', false, Json::error_handler_t::replace)), nullptr, false);
+    // A number that contains the key.
+    return parsed.is_discarded() ? Json::object() : parsed;
   };
   const auto* adapter = error.get_if<AdapterError>();
   const bool in_id = adapter != nullptr && adapter->request_id && cleaned(*adapter->request_id) != *adapter->request_id;
@@ -165,6 +171,16 @@ Error without_key(const Error& error, std::string_view key) {
         return Error(std::move(detail), std::move(message), std::move(metadata), std::move(cause));
       },
       error.detail());
+}
+
+}  // namespace
+
+Error without_key(const Error& error, std::string_view key) { return without(error, key, true); }
+
+Error without_value(const Error& error, std::string_view value) {
+  constexpr std::size_t kLongEnough = 20;
+  const bool is_like_key = value.size() >= kLongEnough && value.find_first_of("0123456789") != std::string_view::npos;
+  return without(error, value, is_like_key);
 }
 
 }  // namespace allm

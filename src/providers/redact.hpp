@@ -21,5 +21,8 @@ void redact_pieces(std::span<std::string* const> pieces, std::string_view provid
 // The error with the key, and every part of it of more than four characters, redacted in its message, metadata and ids.
 // The prefix of a key ("sk-proj-") is not secret. Returns the same error if it does not contain the key.
 Error without_key(const Error& error, std::string_view key);
+// The same for the value of a header. Parts of it are redacted only if it is long and contains digits: the name of a
+// deployment is not a key, and its parts are ordinary words.
+Error without_value(const Error& error, std::string_view value);
 
 }  // namespace allm

@@ -75,6 +75,14 @@ TEST(WithoutKey, LeavesNoPartOfMoreThanFourCharacters) {
   EXPECT_EQ(without_key(plain, key), plain);
 }
 
+TEST(WithoutValue, RedactsPartsOnlyOfWhatLooksLikeAKey) {
+  const auto cleaned = [](const char* value, const char* message) {
+    return without_value(Error(AdapterError{}, message), value).message();
+  };
+  EXPECT_EQ(cleaned("gw-9f8e7d6c5b4a39281706", "bad token 9f8e7d6c5b…"), "bad token [REDACTED]…");
+  EXPECT_EQ(cleaned("openai-production", "openai: no route openai-production"), "openai: no route [REDACTED]");
+}
+
 TEST(Redact, TreatsShortKeysAsPlaceholders) { EXPECT_EQ(redact("run ollama", "ollama"), "run ollama"); }
 
 }  // namespace

@@ -71,6 +71,12 @@ void SseDecoder::fail(Error error, std::vector<Event>& events) {
   events.emplace_back(ErrorEvent{std::move(error)});
 }
 
+bool SseDecoder::fail_if_text(std::vector<Event>& events) {
+  if (has_events() || !is_plain_text(stray())) return false;
+  fail(text_response(provider_, stray()), events);
+  return true;
+}
+
 void SseDecoder::fail_malformed(std::string_view message, std::string_view payload, std::vector<Event>& events) {
   fail(malformed_event(provider_, provider_ + "'s stream is broken: " + std::string(message), payload,
                        event_index_ < 0 ? std::nullopt : std::optional(event_index_)),

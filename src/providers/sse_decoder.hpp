@@ -38,6 +38,9 @@ class SseDecoder : public BodyDecoder {
 
   void complete(MessageCompleted message, std::vector<Event>& events);
   void fail(Error error, std::vector<Event>& events);
+  // Ends the stream with an error if the body had no event and is a text that is not JSON, such as a page of HTML.
+  // Returns whether it did.
+  bool fail_if_text(std::vector<Event>& events);
   // Ends the stream with an error: the current event is malformed.
   void fail_malformed(std::string_view message, std::string_view payload, std::vector<Event>& events);
   // Whether a terminal event was produced.

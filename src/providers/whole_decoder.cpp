@@ -29,6 +29,11 @@ void WholeDecoder::finish(std::vector<Event>& events) {
   std::string_view text = body_;
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   const std::optional<Json> document = parse_provider_json(text);
+  if (!document && is_plain_text(text)) {
+    done_ = true;
+    events.emplace_back(ErrorEvent{text_response(provider_, text)});
+    return;
+  }
   if (!document || !document->is_structured()) return fail("is not a JSON object or array", body_, events);
   done_ = true;
   take_document(*document, events);

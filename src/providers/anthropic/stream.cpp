@@ -84,7 +84,7 @@ void AnthropicStream::end(std::string_view stray, std::vector<Event>& events) {
     if (auto* error = last.get_if<ErrorEvent>()) return fail(std::move(error->error), events);
     return complete(std::move(*last.get_if<MessageCompleted>()), events);
   }
-  fail(truncated_stream(kAnthropic), events);
+  if (!fail_if_text(events)) fail(truncated_stream(kAnthropic), events);
 }
 
 void AnthropicStream::before_error(std::vector<Event>& events) { answer_.complete_text(events); }

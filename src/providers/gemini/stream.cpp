@@ -39,7 +39,10 @@ void GeminiStream::end(std::string_view stray, std::vector<Event>& events) {
     if (!answer_.has_candidate()) take_gemini_responses(*document, answer_, events);
   }
   if (answer_.is_blocked()) return complete(answer_.complete_blocked(false), events);
-  if (!answer_.has_finish()) return fail(truncated_stream(kGemini), events);
+  if (!answer_.has_finish()) {
+    if (!fail_if_text(events)) fail(truncated_stream(kGemini), events);
+    return;
+  }
   std::optional<MessageCompleted> message = answer_.complete();
   if (!message) return fail_malformed("its usageMetadata is not valid JSON", {}, events);
   complete(*std::move(message), events);

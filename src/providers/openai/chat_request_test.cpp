@@ -214,13 +214,11 @@ TEST(ChatRequest, StateIsSentBackToServersThatNeedIt) {
 
 TEST(ChatRequest, UrlAndHeaders) {
   const AdapterCall call = call_of({user("hi")});
-  const HttpRequest plain =
-      request_of(call, {.organization = "org-1", .project = "proj_1", .headers = {{"X-Title", "t"}}});
+  const HttpRequest plain = request_of(call, {.organization = "org-1", .project = "proj_1"});
   EXPECT_EQ(plain.url, "https://api.openai.com/v1/chat/completions");
-  EXPECT_EQ(plain.headers, (HttpHeaders{{"Content-Type", "application/json"},
-                                        {"OpenAI-Organization", "org-1"},
-                                        {"OpenAI-Project", "proj_1"},
-                                        {"X-Title", "t"}}));
+  EXPECT_EQ(plain.headers,
+            (HttpHeaders{
+                {"Content-Type", "application/json"}, {"OpenAI-Organization", "org-1"}, {"OpenAI-Project", "proj_1"}}));
   EXPECT_EQ(openai_codec()->key_header("k"), (HttpHeader{"Authorization", "Bearer k"}));
   OpenAiCodecOptions azure = preset("azure");
   azure.base_url = "https://r.openai.azure.com/openai/deployments/d/?api-version=2024-10-21";

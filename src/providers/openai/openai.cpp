@@ -84,7 +84,6 @@ class OpenAiCodec final : public Codec {
     HttpHeaders headers = {{.name = "Content-Type", .value = "application/json"}};
     if (options_.organization) headers.push_back({.name = "OpenAI-Organization", .value = *options_.organization});
     if (options_.project) headers.push_back({.name = "OpenAI-Project", .value = *options_.project});
-    headers.insert(headers.end(), options_.headers.begin(), options_.headers.end());
     return headers;
   }
 

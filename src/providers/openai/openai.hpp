@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "http/exchange.hpp"
 #include "providers/codec.hpp"
 
 namespace allm {
@@ -68,7 +67,6 @@ struct OpenAiCodecOptions {
   OpenAiQuirks quirks = {};
   std::optional<std::string> organization = std::nullopt;  // sent as OpenAI-Organization
   std::optional<std::string> project = std::nullopt;       // sent as OpenAI-Project
-  HttpHeaders headers = {};                                // additional headers, such as OpenRouter's HTTP-Referer
 };
 
 // A codec for any server that speaks OpenAI's protocol.

@@ -93,12 +93,7 @@ void StreamDecoder::take_event(const SseEvent& event, std::vector<Event>& events
 void StreamDecoder::end_stream(bool marked, std::vector<Event>& events) {
   if (!is_whole()) {
     if (std::optional<Error> error = stray_error()) return fail(*std::move(error), events);
-    if (!has_events() && !stray().empty()) {
-      return fail(
-          malformed_response(context_.provider,
-                             context_.provider + " answered with something that is not an event stream", stray()),
-          events);
-    }
+    if (fail_if_text(events)) return;
     if (!started_) return fail(truncated_stream(context_.provider), events);
   }
   end_message(marked, events);
