@@ -28,12 +28,12 @@ struct RetryPolicy {
   // in users' programs.
   static RetryPolicy standard();
   static RetryPolicy off();  // never retries
-  // rate_limited, provider_unavailable, timeout.
+  // rate_limited, provider_unavailable, timeout, network_error.
   static std::vector<AdapterError::Reason> default_retry_on();
 };
 
 // Whether the policy retries after this error: an AdapterError with a listed reason whose metadata does not have
-// {"retryable": false}, as an exhausted quota has.
+// {"retryable": false}, as an exhausted quota and a refused certificate have.
 bool is_retryable(const RetryPolicy& policy, const Error& error);
 
 }  // namespace allm

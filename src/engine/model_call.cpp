@@ -42,8 +42,8 @@ std::optional<std::chrono::milliseconds> retry_delay(const RetryPolicy& policy, 
 }  // namespace
 
 std::vector<AdapterError::Reason> RetryPolicy::default_retry_on() {
-  return {AdapterError::Reason::rate_limited, AdapterError::Reason::provider_unavailable,
-          AdapterError::Reason::timeout};
+  return {AdapterError::Reason::rate_limited, AdapterError::Reason::provider_unavailable, AdapterError::Reason::timeout,
+          AdapterError::Reason::network_error};
 }
 
 bool is_retryable(const RetryPolicy& policy, const Error& error) {

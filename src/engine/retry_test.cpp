@@ -43,7 +43,8 @@ struct Rig {
 };
 
 TEST(Retry, HappensForTransientErrors) {
-  for (const Reason reason : {Reason::rate_limited, Reason::provider_unavailable, Reason::timeout}) {
+  for (const Reason reason :
+       {Reason::rate_limited, Reason::provider_unavailable, Reason::timeout, Reason::network_error}) {
     const Rig rig({refused(reason), refused(reason), kAnswer}, quick());
     const auto result = chat(rig.engine, {user("hi")});
     ASSERT_TRUE(result.has_value()) << to_string(reason);
@@ -56,9 +57,9 @@ TEST(Retry, HappensForTransientErrors) {
 }
 
 TEST(Retry, DoesNotHappenForPermanentErrors) {
-  for (const Reason reason : {Reason::authentication_failed, Reason::invalid_request, Reason::context_length_exceeded,
-                              Reason::content_filter, Reason::network_error, Reason::malformed_response,
-                              Reason::unsupported_feature, Reason::no_scripted_response, Reason::unknown}) {
+  for (const Reason reason :
+       {Reason::authentication_failed, Reason::invalid_request, Reason::context_length_exceeded, Reason::content_filter,
+        Reason::malformed_response, Reason::unsupported_feature, Reason::no_scripted_response, Reason::unknown}) {
     const Rig rig({refused(reason), kAnswer}, quick());
     const auto result = chat(rig.engine, {user("hi")});
     ASSERT_FALSE(result.has_value()) << to_string(reason);
