@@ -1,4 +1,5 @@
 // Every adapter of allm passes the conformance suite for third-party adapters.
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -58,6 +59,33 @@ std::shared_ptr<FakeAdapter> model() {
     }
     return {fake_text("Hel"), fake_text("lo"), fake_finish(FinishReason::stop)};
   });
+}
+
+TEST(Conformance, EveryProviderPassesWithoutStreams) {
+  const Json calls =
+      Json::parse(R"([{"id":"c1","name":"a","arguments":{"x":1}},{"id":"c2","name":"b","arguments":{}}])");
+  for (const testing::ProviderCase& provider : testing::provider_cases()) {
+    std::atomic<int> streams = 0;
+    const testing::HttpServer server([&](const testing::ServedRequest& request, testing::Reply& reply) {
+      if (testing::ProviderCase::asks_for_stream(request)) ++streams;
+      if (request.body.find("fail") != std::string::npos) return reply.send(500, "application/json", R"({"error":{}})");
+      const bool tools = request.body.find("use tools") != std::string::npos;
+      reply.send(200, "application/json", provider.document("Hello wörld", tools ? calls : Json::array()).dump());
+    });
+    HttpOptions http;
+    http.ca_file = server.ca_file();
+    const auto make = [&] { return provider.make(server.url() + "/base", provider.key, http); };
+    AdapterConformanceOptions options = options_for(provider.model);
+    for (Request* request : {&options.request, &*options.tool_request, &*options.failing_request}) {
+      request->stream = false;
+    }
+    const ConformanceReport report = check_adapter(make, options);
+    EXPECT_TRUE(report.passed()) << provider.name << "\n" << report.summary();
+    for (const ConformanceCheck& check : report.checks) {
+      EXPECT_EQ(check.outcome, ConformanceCheck::Outcome::passed) << provider.name << ": " << check.name;
+    }
+    EXPECT_EQ(streams, 0) << provider.name;
+  }
 }
 
 TEST(Conformance, EncodersAreCheckedWithValuesOfYourOwn) {

@@ -87,6 +87,42 @@ TEST(DocsProviders, Options) {
   testing::expect_hello(response);
 }
 
+TEST(DocsProviders, Headers) {
+  const HttpServer server([](const ServedRequest& request, Reply& reply) {
+    const bool is_right = request.header("x-team") == "blue" && request.header("x-gateway-token") == "the-token";
+    is_right ? testing::say_hello(reply) : reply.send(403, "text/plain", "who are you?");
+  });
+  const std::string gateway = server.url();
+  const std::string ca_file = server.ca_file();
+  // [providers-headers]
+  const allm::HttpOptions http = {
+      .ca_file = ca_file,
+      .headers = {{"X-Team", "blue"}, {"X-Gateway-Token", "the-token"}},  // the token is redacted in errors
+  };
+  const auto adapter = allm::openai({.base_url = gateway, .api_key = "the-key", .http = http});
+  // [/providers-headers]
+  testing::expect_hello(generate(Engine({.adapter = adapter, .model = "gpt-4.1"}), {.messages = {user("hi")}}));
+}
+
+TEST(DocsProviders, WholeAnswers) {
+  const HttpServer server([](const ServedRequest& request, Reply& reply) {
+    EXPECT_FALSE(Json::parse(request.body).contains("stream"));
+    reply.send(200, "application/json",
+               testing::provider_cases().front().document("Hello wörld", Json::array()).dump());
+  });
+  const auto adapter = testing::engine_at(server).adapter();
+  // [providers-whole]
+  const allm::Engine engine({
+      .adapter = adapter,
+      .model = "gpt-4.1-mini",
+      .defaults = {.stream = false},  // for every call; or Request::stream, or CallOptions::stream
+  });
+  const allm::Result<allm::ChatResult> result = allm::chat(engine, {allm::user("hi")});
+  // [/providers-whole]
+  ASSERT_TRUE(result.has_value()) << result.error().message();
+  EXPECT_EQ(result->text(), "Hello wörld");
+}
+
 TEST(DocsProviders, Retries) {
   const HttpServer server([](const ServedRequest&, Reply& reply) { testing::say_hello(reply); });
   const auto adapter = testing::engine_at(server).adapter();

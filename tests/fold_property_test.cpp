@@ -280,6 +280,7 @@ class Maker {
     if (random_.chance(4)) made.max_turns = 1 + static_cast<std::int64_t>(random_.below(4));
     if (random_.chance(200)) made.max_turns = 0;
     if (random_.chance(4)) made.max_concurrency = 1 + static_cast<std::int64_t>(random_.below(4));
+    if (random_.chance(4)) made.stream = random_.chance();
     if (random_.chance(4)) made.on_unknown_tool = OnUnknownTool::report;
     if (random_.chance(4)) made.context = random_.chance() ? Json({{"call", 1}}) : Json::object();
     if (random_.chance(6)) {

@@ -71,6 +71,67 @@ std::string gemini_answer(const std::string& text) {
                {"responseId", "r1"}});
 }
 
+Json chat_document(const std::string& text, const Json& calls) {
+  Json message = {{"role", "assistant"}, {"content", text}};
+  for (const Json& call : calls) {
+    message["tool_calls"].push_back({{"id", call["id"]},
+                                     {"type", "function"},
+                                     {"function", {{"name", call["name"]}, {"arguments", call["arguments"].dump()}}}});
+  }
+  return {{"id", "chatcmpl-1"},
+          {"object", "chat.completion"},
+          {"model", "m"},
+          {"choices", {{{"index", 0}, {"message", message}, {"finish_reason", calls.empty() ? "stop" : "tool_calls"}}}},
+          {"usage", {{"prompt_tokens", 3}, {"completion_tokens", 2}, {"total_tokens", 5}}}};
+}
+
+Json responses_document(const std::string& text, const Json& calls) {
+  const Json part = {{"type", "output_text"}, {"text", text}, {"annotations", Json::array()}};
+  Json output = Json::array({{{"id", "msg_1"},
+                              {"type", "message"},
+                              {"status", "completed"},
+                              {"role", "assistant"},
+                              {"content", Json::array({part})}}});
+  for (const Json& call : calls) {
+    output.push_back({{"id", "fc_1"},
+                      {"type", "function_call"},
+                      {"status", "completed"},
+                      {"call_id", call["id"]},
+                      {"name", call["name"]},
+                      {"arguments", call["arguments"].dump()}});
+  }
+  return {{"id", "resp_1"},   {"object", "response"},
+          {"model", "m"},     {"status", "completed"},
+          {"output", output}, {"usage", {{"input_tokens", 3}, {"output_tokens", 2}, {"total_tokens", 5}}}};
+}
+
+Json anthropic_document(const std::string& text, const Json& calls) {
+  Json content = Json::array({{{"type", "text"}, {"text", text}}});
+  for (const Json& call : calls) {
+    content.push_back({{"type", "tool_use"}, {"id", call["id"]}, {"name", call["name"]}, {"input", call["arguments"]}});
+  }
+  return {{"id", "msg_1"},
+          {"type", "message"},
+          {"role", "assistant"},
+          {"model", "m"},
+          {"content", content},
+          {"stop_reason", calls.empty() ? "end_turn" : "tool_use"},
+          {"stop_sequence", nullptr},
+          {"usage", {{"input_tokens", 3}, {"output_tokens", 2}}}};
+}
+
+Json gemini_document(const std::string& text, const Json& calls) {
+  Json parts = Json::array({{{"text", text}}});
+  for (const Json& call : calls) {
+    parts.push_back({{"functionCall", {{"id", call["id"]}, {"name", call["name"]}, {"args", call["arguments"]}}}});
+  }
+  const Json content = {{"role", "model"}, {"parts", parts}};
+  return {{"candidates", {{{"index", 0}, {"content", content}, {"finishReason", "STOP"}}}},
+          {"usageMetadata", {{"promptTokenCount", 3}, {"candidatesTokenCount", 2}, {"totalTokenCount", 5}}},
+          {"modelVersion", "m"},
+          {"responseId", "r1"}};
+}
+
 std::shared_ptr<Adapter> make_chat(std::string url, ApiKey key, HttpOptions http) {
   return openai({.base_url = std::move(url),
                  .endpoint = OpenAiOptions::Endpoint::chat,
@@ -96,20 +157,25 @@ std::shared_ptr<Adapter> make_ollama(std::string url, ApiKey key, HttpOptions ht
 
 }  // namespace
 
+bool ProviderCase::asks_for_stream(const ServedRequest& request) {
+  return request.target.find(":streamGenerateContent") != std::string::npos ||
+         Json::parse(request.body).value("stream", false);
+}
+
 const std::vector<ProviderCase>& provider_cases() {
   static const auto* const cases = [] {
     auto* const all = new std::vector<ProviderCase>{
         {"openai-chat", "gpt-4.1", "/chat/completions", "sk-proj-Qx7vJ2mNbR4tLw9ZcE5yHk", "authorization", "Bearer ",
-         "openai-chat-parallel-interleaved", make_chat, chat_answer},
+         "openai-chat-parallel-interleaved", make_chat, chat_answer, chat_document},
         {"openai-responses", "gpt-5.5", "/responses", "sk-proj-W3fTg8KpYd6sXa1VuB0qMz", "authorization", "Bearer ",
-         "openai-responses-parallel-tools", make_responses, responses_answer},
+         "openai-responses-parallel-tools", make_responses, responses_answer, responses_document},
         {"anthropic", "claude-sonnet-4-6", "/messages", "sk-ant-api03-Rj5nCv9LeS2wPh7GxT4kFb", "x-api-key", "",
-         "anthropic-parallel-tools", make_anthropic, anthropic_answer},
+         "anthropic-parallel-tools", make_anthropic, anthropic_answer, anthropic_document},
         {"gemini", "gemini-2.5-flash", "/models/gemini-2.5-flash:streamGenerateContent?alt=sse",
          "AIza-Sy8Ud1ZoNq3Bt6MrEj0WvKl5Xc9Ga2Hf", "x-goog-api-key", "", "gemini-thought-signature-roundtrip",
-         make_gemini, gemini_answer},
+         make_gemini, gemini_answer, gemini_document},
         {"ollama", "qwen3:8b", "/chat/completions", "ollama-Pt4yDn8QkVs1JmXe7RbGw2", "authorization", "Bearer ",
-         "openai-chat-parallel-interleaved", make_ollama, chat_answer},
+         "openai-chat-parallel-interleaved", make_ollama, chat_answer, chat_document},
     };
     for (const ProviderCase& provider : *all) expect_secret(provider.key);
     return all;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,15 @@ struct ProviderCase {
   std::shared_ptr<Adapter> (*make)(std::string base_url, ApiKey key, HttpOptions http);
   // A streamed answer with this text, in the provider's format.
   std::string (*answer)(const std::string& text);
+  // The same answer as one document; `calls` are tool calls that follow the text: an array of {id, name, arguments}.
+  Json (*document)(const std::string& text, const Json& calls);
+
+  // Whether the request asks for a stream.
+  static bool asks_for_stream(const ServedRequest& request);
 };
+
+// GoogleTest prints the name instead of the bytes.
+inline void PrintTo(const ProviderCase& provider, std::ostream* out) { *out << provider.name; }
 
 // openai-chat, openai-responses, anthropic, gemini, and ollama for all OpenAI-compatible servers.
 const std::vector<ProviderCase>& provider_cases();

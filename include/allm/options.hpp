@@ -80,6 +80,9 @@ struct CallOptions {
   std::optional<ResponseFormat> response_format = std::nullopt;
   std::optional<ToolChoice> tool_choice = std::nullopt;
   std::optional<PromptCache> prompt_cache = std::nullopt;
+  // Whether the provider is asked for a stream; see Request::stream. Default: true. A request with `stream` true leaves
+  // the decision to the engine.
+  std::optional<bool> stream = std::nullopt;
   // Added to the tools of the request and the engine; a tool here replaces one of the same name.
   std::vector<Tool> tools = {};
   // Further settings for the provider, by its own names. They are merged with those of the request and the engine. If a

@@ -76,7 +76,9 @@ struct Request {
   std::optional<ResponseFormat> response_format = std::nullopt;
   std::vector<Tool> tools = {};
   std::optional<ToolChoice> tool_choice = std::nullopt;
-  bool stream = false;               // kept for saved data; runs ignore it and always stream
+  // False asks the provider for the whole answer at once, for servers and models that cannot stream. The events are the
+  // same, but the text arrives in one piece.
+  bool stream = true;
   bool structured_finalize = false;  // true: as CallOptions::structured_finalize
   std::optional<PromptCache> prompt_cache = std::nullopt;
   Json options = empty_object();  // further settings for the provider, by its own names

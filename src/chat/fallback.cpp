@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 // Whether the setting belongs to the model and not to the run.
 bool is_model_setting(const Engine& engine, const std::string& name) {
-  constexpr std::array<std::string_view, 4> kNames = {"model", "temperature", "max_tokens", "prompt_cache"};
+  constexpr std::array<std::string_view, 5> kNames = {"model", "temperature", "max_tokens", "prompt_cache", "stream"};
   return std::ranges::find(kNames, name) != kNames.end() ||
          EngineAccess::impl(engine).params->options.params.contains(name);
 }
@@ -43,6 +43,7 @@ CallOptions model_defaults(const CallOptions& defaults) {
           .temperature = defaults.temperature,
           .max_tokens = defaults.max_tokens,
           .prompt_cache = defaults.prompt_cache,
+          .stream = defaults.stream,
           .params = defaults.params,
           .api_key = defaults.api_key};
 }
@@ -51,6 +52,7 @@ CallOptions without_model_defaults(CallOptions defaults) {
   defaults.temperature.reset();
   defaults.max_tokens.reset();
   defaults.prompt_cache.reset();
+  defaults.stream.reset();
   defaults.params = Json::object();
   defaults.api_key = {};
   return defaults;

@@ -47,6 +47,7 @@ PreparedCall::PreparedCall(const Run& run) : run_(run) {
   if (run.ask_for_format) request.response_format = options.response_format;
   request.tool_choice = options.tool_choice;
   request.prompt_cache = options.prompt_cache;
+  request.stream = options.stream.value_or(true);
   if (request.prompt_cache && !request.prompt_cache->key && options.session_id && !options.session_id->empty()) {
     request.prompt_cache->key = options.session_id;
   }

@@ -166,6 +166,7 @@ OptionRead read_option(std::string_view name, const Json& value, CallOptions& op
   if (name == "on_unknown_tool") return taken(read_on_unknown_tool(value, target, message));
   if (name == "structured_finalize") return taken(read_bool(value, target.structured_finalize, message));
   if (name == "structured_finalize_nudge") return taken(read_text(value, target.structured_finalize_nudge, message));
+  if (name == "stream") return taken(read_bool(value, target.stream, message));
   if (name == "emit_text_deltas") return taken(read_bool(value, target.emit_text_deltas, message));
   if (name == "emit_tool_deltas") return taken(read_bool(value, target.emit_tool_deltas, message));
   if (name == "emit_reasoning") return taken(read_bool(value, target.emit_reasoning, message));

@@ -221,6 +221,20 @@ TEST(RequestOptions, ResolveCallOverRequestOverParams) {
   EXPECT_EQ(called({.model = "em"}, empty, none).model->id, "em");
 }
 
+TEST(RequestOptions, StreamIsTrueUnlessACallARequestOrTheEngineSaysNo) {
+  const auto streams = [](EngineOptions engine, const Request& request, const CallOptions& options) {
+    return called(std::move(engine), request, options).request.stream;
+  };
+  const Request whole = {.stream = false};
+  EXPECT_TRUE(streams({}, {}, {}));
+  EXPECT_FALSE(streams({}, whole, {}));
+  EXPECT_FALSE(streams({}, {}, {.stream = false}));
+  EXPECT_FALSE(streams({.defaults = {.stream = false}}, {}, {}));
+  EXPECT_FALSE(streams({.params = {{"stream", false}}}, {}, {}));
+  EXPECT_TRUE(streams({.defaults = {.stream = false}}, whole, {.stream = true}));
+  EXPECT_FALSE(streams({.defaults = {.stream = true}}, whole, {}));
+}
+
 TEST(RequestOptions, OfTheProviderReachTheAdapter) {
   const Request request = {.options = {{"top_p", 0.2}, {"seed", 1}}};
   const AdapterCall call = called(
@@ -276,7 +290,7 @@ TEST(OptionsFromJson, ReadEveryOptionByItsName) {
     "response_format":{"type":"json_object"},"tool_choice":"auto","prompt_cache":true,"mode":"manual","max_turns":2,
     "structured_finalize":true,"structured_finalize_nudge":"n","tool_timeout_ms":7,"run_timeout_ms":8,
     "max_total_tokens":11,"max_cost":0.25,"max_tool_calls":12,"max_repeated_failures":13,
-    "max_concurrency":3,"on_tool_error":"continue","on_unknown_tool":"report","emit_text_deltas":false,"emit_tool_deltas":false,
+    "max_concurrency":3,"on_tool_error":"continue","on_unknown_tool":"report","stream":false,"emit_text_deltas":false,"emit_tool_deltas":false,
     "include_raw_chunks":true,"context":{"a":1},"session_id":"s","request_id":"r"})"));
   ASSERT_TRUE(options.has_value()) << options.error().message();
   EXPECT_EQ(options->model->id, "m");
@@ -285,6 +299,7 @@ TEST(OptionsFromJson, ReadEveryOptionByItsName) {
   EXPECT_EQ(options->response_format, ResponseFormat::json_object());
   EXPECT_EQ(options->tool_choice, ToolChoice::automatic());
   EXPECT_EQ(options->prompt_cache, PromptCache{});
+  EXPECT_EQ(options->stream, false);
   EXPECT_EQ(options->mode, Mode::manual);
   EXPECT_EQ(options->max_turns, 2);
   EXPECT_EQ(options->structured_finalize, true);

@@ -5,14 +5,17 @@
 #include "engine/own_options.hpp"
 #include "providers/content.hpp"
 #include "providers/provider_errors.hpp"
+#include "providers/provider_json.hpp"
 
 namespace allm {
 namespace {
 
+constexpr const char* kStream = "stream";
+
 void collect(Json& settings, const Json& values) {
   if (!values.is_object()) return;
   for (const auto& [name, value] : values.items()) {
-    if (!is_own_option(name)) settings[name] = value;
+    if (!is_own_option(name) && name != kStream) settings[name] = value;
   }
 }
 
@@ -75,9 +78,19 @@ Error unsupported_feature(std::string_view provider, std::string message) {
                std::move(message));
 }
 
-bool is_json_response(const HttpResponseHead& head) {
+AnswerForm answer_form(const AdapterCall& call) {
+  bool stream = call.request.stream;
+  for (const Json* options : {&call.request.options, &call.options}) {
+    const Json* param = find_member(*options, kStream);
+    if (param != nullptr && param->is_boolean()) stream = param->get<bool>();
+  }
+  return stream ? AnswerForm::stream : AnswerForm::whole;
+}
+
+bool is_whole_response(const HttpResponseHead& head, AnswerForm asked_for) {
   const std::string* type = find_header(head.headers, "content-type");
-  return type != nullptr && contains_word(*type, "json");
+  if (type != nullptr && contains_word(*type, "event-stream")) return false;
+  return asked_for == AnswerForm::whole || (type != nullptr && contains_word(*type, "json"));
 }
 
 }  // namespace allm

@@ -7,6 +7,7 @@
 #include "allm/adapter.hpp"
 
 #include "http/exchange.hpp"
+#include "providers/codec.hpp"
 
 namespace allm {
 
@@ -14,7 +15,7 @@ namespace allm {
 Result<std::string> called_model(const AdapterCall& call, std::string_view provider);
 
 // The provider settings by the caller's names: the request's, overwritten by the call's, without allm's own options
-// (timeouts, retries, keys).
+// (timeouts, retries, keys) and without `stream`, which answer_form() reads.
 Json provider_settings(const AdapterCall& call);
 // Removes a setting and returns its value; null if there is none.
 Json take_setting(Json& settings, std::string_view name);
@@ -32,7 +33,8 @@ std::string joined_url(std::string_view base, std::string_view path);
 // AdapterError `unsupported_feature`. `message` says what to do instead.
 Error unsupported_feature(std::string_view provider, std::string message);
 
-// Whether the content type says that the response is a JSON document and not a stream of events.
-bool is_json_response(const HttpResponseHead& head);
+// Whether the response is a document and not a stream of events: the content type says so, or a document was asked for
+// and the content type does not say that it is a stream.
+bool is_whole_response(const HttpResponseHead& head, AnswerForm asked_for);
 
 }  // namespace allm

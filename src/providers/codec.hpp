@@ -42,6 +42,8 @@ class BodyDecoder {
 
 // The form in which the provider is asked to answer.
 enum class AnswerForm : std::uint8_t { whole, stream };
+// The form that a call asks for: by the param `stream` of the call or its request, else by `Request::stream`.
+AnswerForm answer_form(const AdapterCall& call);
 
 // Safe to call from any thread.
 class Codec {
@@ -56,10 +58,8 @@ class Codec {
   // The request of a call, without its key. Fails with ValidationError for content that no provider accepts, and with
   // AdapterError `unsupported_feature` for features that this provider does not have.
   virtual Result<HttpRequest> write(const AdapterCall& call, AnswerForm form) const = 0;
-  // Writes the request in the form that `call.request.stream` says.
-  Result<HttpRequest> write(const AdapterCall& call) const {
-    return write(call, call.request.stream ? AnswerForm::stream : AnswerForm::whole);
-  }
+  // Writes the request in the form that the call asks for.
+  Result<HttpRequest> write(const AdapterCall& call) const { return write(call, answer_form(call)); }
   // The header that carries the key.
   virtual HttpHeader key_header(std::string_view key) const = 0;
   // For a response that is not an error; the content type decides between a stream and a whole body.

@@ -45,6 +45,8 @@ Result<HttpTimeouts> HttpAdapter::timeouts_of(const AdapterCall& call) const {
       if (const Status read = read_timeout(*options, name, *timeout); !read) return std::unexpected(read.error());
     }
   }
+  // A whole answer does not arrive piece by piece: nothing may come until the model has finished.
+  if (answer_form(call) == AnswerForm::whole) timeouts.stream = std::max(timeouts.stream, timeouts.receive);
   return timeouts;
 }
 
@@ -72,9 +74,9 @@ Error HttpAdapter::completed(const Error& error, const std::string& url, int sta
 Result<std::unique_ptr<EventSource>> HttpAdapter::open(const AdapterCall& call) {
   const Result<HttpTimeouts> timeouts = timeouts_of(call);
   if (!timeouts) return std::unexpected(timeouts.error());
-  // Always a stream; a whole answer is collected from it.
-  Result<HttpRequest> request = options_.codec->write(call, AnswerForm::stream);
+  Result<HttpRequest> request = options_.codec->write(call);
   if (!request) return std::unexpected(request.error());
+  if (const Status allowed = check_headers_for(request->url); !allowed) return std::unexpected(allowed.error());
   Result<ApiKey> key = key_for(call, request->url);
   if (!key) return std::unexpected(key.error());
   const std::shared_ptr<Runtime>& runtime = call.runtime ? call.runtime : Runtime::process();

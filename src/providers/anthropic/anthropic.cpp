@@ -37,10 +37,10 @@ class AnthropicCodec final : public Codec {
 
   DecoderMaker decoding(const AdapterCall& call) const override {
     const Result<AnthropicStructure> structure = anthropic_structure(options_, call, provider_settings(call));
-    return [tool_name = structure ? structure->tool_name : std::string(),
-            raw_chunks = call.include_raw_chunks](const HttpResponseHead& head) -> std::unique_ptr<BodyDecoder> {
+    return [tool_name = structure ? structure->tool_name : std::string(), raw_chunks = call.include_raw_chunks,
+            form = answer_form(call)](const HttpResponseHead& head) -> std::unique_ptr<BodyDecoder> {
       AnthropicAnswer answer(tool_name, provider_request_id(head.headers));
-      if (is_json_response(head)) return std::make_unique<AnthropicBody>(std::move(answer), head, raw_chunks);
+      if (is_whole_response(head, form)) return std::make_unique<AnthropicBody>(std::move(answer), head, raw_chunks);
       return std::make_unique<AnthropicStream>(std::move(answer), head, raw_chunks);
     };
   }

@@ -95,6 +95,7 @@ TEST(Anthropic, ThinkingIsSentBackUnchangedAfterSaveAndLoad) {
   AdapterCall call = call_of({user("Umbrella in Nice?"), stored_message(events), tool_result("toolu_01T", "rain")});
   call.model = "claude-sonnet-4-6";
   call.request.max_tokens = 4096;
+  call.request.stream = false;
   const Json& expected = transcript.json["next_request"]["body"];
   call.request.tools = {{.name = "get_weather", .description = "w", .schema = expected["tools"][0]["input_schema"]}};
   call.options = {{"thinking", {{"type", "enabled"}, {"budget_tokens", 2048}}}};
@@ -117,6 +118,7 @@ TEST(Anthropic, ToolResultsAndTheNextMessageAreOneTurn) {
   AdapterCall call = call_of({user("go"), stored_message(expect_transcript(codec(), {}, transcript)),
                               tool_result("toolu_A", "12C"), failed, user("Also keep it short.")});
   call.request.max_tokens = 512;
+  call.request.stream = false;
   const Json& expected = transcript.json["next_request"]["body"];
   for (const Json& tool : expected["tools"]) {
     call.request.tools.push_back(

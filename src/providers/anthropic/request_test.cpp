@@ -22,6 +22,7 @@ AdapterCall call_of(MessageList messages) {
   call.model = "claude";
   call.request.max_tokens = 10;
   call.request.messages = std::move(messages);
+  call.request.stream = false;
   return call;
 }
 

@@ -58,10 +58,10 @@ class GeminiCodec final : public Codec {
   HttpHeader key_header(std::string_view key) const override { return {"x-goog-api-key", std::string(key)}; }
 
   DecoderMaker decoding(const AdapterCall& call) const override {
-    return [id_prefix = call_id_prefix(call),
-            raw_chunks = call.include_raw_chunks](const HttpResponseHead& head) -> std::unique_ptr<BodyDecoder> {
+    return [id_prefix = call_id_prefix(call), raw_chunks = call.include_raw_chunks,
+            form = answer_form(call)](const HttpResponseHead& head) -> std::unique_ptr<BodyDecoder> {
       GeminiAnswer answer(id_prefix);
-      if (is_json_response(head)) return std::make_unique<GeminiBody>(std::move(answer), raw_chunks);
+      if (is_whole_response(head, form)) return std::make_unique<GeminiBody>(std::move(answer), raw_chunks);
       return std::make_unique<GeminiStream>(std::move(answer), raw_chunks);
     };
   }

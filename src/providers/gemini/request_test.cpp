@@ -49,6 +49,10 @@ TEST(GeminiRequest, HasItsUrlAndHeaders) {
   EXPECT_EQ(url("gemini-x"), "http://h/v1/models/gemini-x:generateContent");
   EXPECT_EQ(url("models/gemini-x", true), "http://h/v1/models/gemini-x:streamGenerateContent?alt=sse");
   EXPECT_EQ(url("tunedModels/m"), "http://h/v1/tunedModels/m:generateContent");
+  AdapterCall by_param = call_of({user("hi")});
+  by_param.request.options = {{"stream", false}};
+  EXPECT_TRUE(request(by_param)->url.ends_with(":generateContent"));
+  EXPECT_FALSE(body(by_param).contains("stream"));
   EXPECT_EQ(url("a?key=b#c"), "http://h/v1/models/a%3Fkey%3Db%23c:generateContent");
   EXPECT_EQ(gemini_codec()->key_header("k"), (HttpHeader{"x-goog-api-key", "k"}));
   AdapterCall nameless = call_of({user("hi")});

@@ -84,7 +84,7 @@ void add_settings(const AdapterCall& call, const OpenAiQuirks& quirks, const Mod
 }  // namespace
 
 Result<std::string> chat_body(const AdapterCall& call, const OpenAiCodecOptions& options,
-                              std::span<const SendableMedia> media, bool stream_options) {
+                              std::span<const SendableMedia> media, const StreamFields& stream) {
   const ModelFamily family = family_of(model_of(call));
   constexpr std::size_t kUsualMembers = 8;
   static const Json kIncludeUsage = {{"include_usage", true}};
@@ -94,10 +94,10 @@ Result<std::string> chat_body(const AdapterCall& call, const OpenAiCodecOptions&
   body["messages"] = ChatWriter::later();
   add_tools(call.request, options.quirks, body);
   add_settings(call, options.quirks, family, body);
-  body["stream"] = true;
+  if (stream.stream) body["stream"] = true;
   if (options.quirks.stream_usage) body["stream_options"] = kIncludeUsage;
   add_raw_options(call, options.quirks, family, {}, body);
-  if (!stream_options) body.erase("stream_options");
+  if (!stream.stream || !stream.stream_options) body.erase("stream_options");
   ChatWriter writer(options, media);
   if (!writer.body(body, call.request.messages, call.request.tools)) return std::unexpected(writer.error());
   return writer.take();

@@ -59,6 +59,20 @@ TEST(ChatRequest, MessagesOfAllRolesInOrder) {
     {"role":"assistant","content":"ok"}],"stream":true,"stream_options":{"include_usage":true}})");
 }
 
+TEST(ChatRequest, AWholeAnswerIsAskedForWithoutStreamAndStreamOptions) {
+  AdapterCall call = call_of({user("hi")});
+  call.request.stream = false;
+  expect_body(body_of(call), R"({"model":"gpt-4o-mini","messages":[{"role":"user","content":"hi"}]})");
+  call.options = {{"stream_options", {{"include_usage", true}}}};
+  expect_body(body_of(call), R"({"model":"gpt-4o-mini","messages":[{"role":"user","content":"hi"}]})");
+  call.options = {{"stream", true}};
+  EXPECT_TRUE(body_of(call).contains("stream_options")) << "the param goes before the request";
+  call.request.stream = true;
+  call.request.options = {{"stream", false}};
+  call.options = Json::object();
+  expect_body(body_of(call), R"({"model":"gpt-4o-mini","messages":[{"role":"user","content":"hi"}]})");
+}
+
 TEST(ChatRequest, ImagesBecomeParts) {
   const Message message = user(std::vector<Part>{
       TextPart{"this?"},

@@ -25,8 +25,7 @@ class OpenAiCodec final : public Codec {
   std::string_view provider() const override { return options_.provider; }
 
   using Codec::write;
-  // Always asks for a stream. A whole body is decoded, too.
-  Result<HttpRequest> write(const AdapterCall& call, AnswerForm /*form*/) const override {
+  Result<HttpRequest> write(const AdapterCall& call, AnswerForm form) const override {
     if (openai_wire::model_of(call).empty() && !options_.quirks.model_optional) {
       return std::unexpected(
           Error(EngineError{.reason = EngineError::Reason::missing_model, .provider = options_.provider},
@@ -38,8 +37,10 @@ class OpenAiCodec final : public Codec {
     const auto media = sendable_media(
         call.request.messages, responses ? openai_wire::responses_rules(options_) : openai_wire::chat_rules(options_));
     if (!media) return std::unexpected(media.error());
-    Result<std::string> body = responses ? openai_wire::responses_body(call, options_, *media, !refuses_stream_options_)
-                                         : openai_wire::chat_body(call, options_, *media, !refuses_stream_options_);
+    const openai_wire::StreamFields stream = {.stream = form == AnswerForm::stream,
+                                              .stream_options = !refuses_stream_options_};
+    Result<std::string> body = responses ? openai_wire::responses_body(call, options_, *media, stream)
+                                         : openai_wire::chat_body(call, options_, *media, stream);
     if (!body) return std::unexpected(body.error());
     return HttpRequest{.url = responses ? responses_url_ : chat_url_, .headers = headers_, .body = *std::move(body)};
   }
@@ -51,9 +52,9 @@ class OpenAiCodec final : public Codec {
 
   DecoderMaker decoding(const AdapterCall& call) const override {
     const bool responses = openai_wire::endpoint_of(call, options_).value_or(Endpoint::chat) == Endpoint::responses;
-    return [this, responses, raw_chunks = call.include_raw_chunks,
-            id_seed = openai_wire::id_seed_of(call)](const HttpResponseHead& head) {
-      openai_wire::DecoderContext context = openai_wire::context_of(head, options_);
+    return [this, responses, raw_chunks = call.include_raw_chunks, id_seed = openai_wire::id_seed_of(call),
+            form = answer_form(call)](const HttpResponseHead& head) {
+      openai_wire::DecoderContext context = openai_wire::context_of(head, options_, form);
       context.raw_chunks = raw_chunks;
       context.id_seed = id_seed;
       return responses ? openai_wire::responses_decoder(std::move(context))

@@ -48,11 +48,15 @@ std::string file_name_of(const SendableMedia& file);
 // "wav" or "mp3"; "" for other types.
 std::string_view audio_format_of(std::string_view mime_type);
 
-// The bodies, as text. `media` are those of the messages, in order. `stream_options`: whether the server accepts that
-// option.
+// Which of the members about streams a body has.
+struct StreamFields {
+  bool stream = true;          // whether a stream is asked for; without it, neither member is sent
+  bool stream_options = true;  // whether the server accepts that member
+};
+// The bodies, as text. `media` are those of the messages, in order.
 Result<std::string> chat_body(const AdapterCall& call, const OpenAiCodecOptions& options,
-                              std::span<const SendableMedia> media, bool stream_options);
+                              std::span<const SendableMedia> media, const StreamFields& stream);
 Result<std::string> responses_body(const AdapterCall& call, const OpenAiCodecOptions& options,
-                                   std::span<const SendableMedia> media, bool stream_options);
+                                   std::span<const SendableMedia> media, const StreamFields& stream);
 
 }  // namespace allm::openai_wire

@@ -124,7 +124,7 @@ void add_reasoning(const AdapterCall& call, Json& body) {
 }  // namespace
 
 Result<std::string> responses_body(const AdapterCall& call, const OpenAiCodecOptions& options,
-                                   std::span<const SendableMedia> media, bool stream_options) {
+                                   std::span<const SendableMedia> media, const StreamFields& stream) {
   constexpr std::array<std::string_view, 2> kMerged = {"text", "reasoning"};
   const Request& request = call.request;
   const OpenAiQuirks& quirks = options.quirks;
@@ -148,11 +148,11 @@ Result<std::string> responses_body(const AdapterCall& call, const OpenAiCodecOpt
   }
   body["store"] = false;
   if (reasons) body["include"] = Json::array({"reasoning.encrypted_content"});
-  body["stream"] = true;
+  if (stream.stream) body["stream"] = true;
   add_raw_options(call, quirks, family, kMerged, body);
   // This endpoint has no such parameter.
   body.erase("stop");
-  if (!stream_options) body.erase("stream_options");
+  if (!stream.stream || !stream.stream_options) body.erase("stream_options");
   return write_json(body);
 }
 

@@ -101,6 +101,13 @@ TEST(ResponsesRequest, ModelsThatDoNotReasonGetNoReasoningSettings) {
     "temperature":0.2,"store":false,"stream":true})"));
 }
 
+TEST(ResponsesRequest, AWholeAnswerIsAskedForWithoutStreamAndStreamOptions) {
+  AdapterCall call = call_of({user("hi")}, "gpt-4o");
+  call.request.stream = false;
+  call.options["stream_options"] = {{"include_obfuscation", false}};
+  EXPECT_EQ(body_of(call), *parse_json(R"({"model":"gpt-4o","input":[{"role":"user","content":"hi"}],"store":false})"));
+}
+
 Message reasoned() {
   Message message = assistant("hm");
   message.tool_calls = {{.id = "c1", .name = "f", .raw_arguments = "{}"}};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "providers/call_settings.hpp"
 #include "providers/openai/errors.hpp"
 #include "providers/provider_json.hpp"
 
@@ -32,11 +33,10 @@ std::optional<Error> error_in(std::string_view text, std::string_view provider) 
 
 }  // namespace
 
-DecoderContext context_of(const HttpResponseHead& head, const OpenAiCodecOptions& options) {
-  const std::string* type = find_header(head.headers, "content-type");
+DecoderContext context_of(const HttpResponseHead& head, const OpenAiCodecOptions& options, AnswerForm asked_for) {
   return {.provider = options.provider,
           .quirks = options.quirks,
-          .whole_body = type != nullptr && contains_word(*type, "json") && !contains_word(*type, "event-stream"),
+          .whole_body = is_whole_response(head, asked_for),
           .request_id = provider_request_id(head.headers)};
 }
 

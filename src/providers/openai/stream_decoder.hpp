@@ -23,12 +23,12 @@ struct DecoderContext {
   std::string provider = {};
   OpenAiQuirks quirks = {};
   bool raw_chunks = false;
-  bool whole_body = false;                               // the content type says JSON
+  bool whole_body = false;                               // see is_whole_response
   std::optional<std::string> request_id = std::nullopt;  // the provider's request id, from the head
   std::string id_seed = {};                              // makes generated ids unique among all calls
 };
 // All members except id_seed and raw_chunks, which depend on the call.
-DecoderContext context_of(const HttpResponseHead& head, const OpenAiCodecOptions& options);
+DecoderContext context_of(const HttpResponseHead& head, const OpenAiCodecOptions& options, AnswerForm asked_for);
 std::string id_seed_of(const AdapterCall& call);
 
 // One thread at a time. SseDecoder decodes streams, WholeDecoder whole bodies. The content type decides which of the

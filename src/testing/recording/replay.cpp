@@ -124,8 +124,11 @@ Result<std::shared_ptr<Adapter>> replay(const std::string& path, ReplayOptions o
   }
   Result<std::vector<Exchange>> exchanges = read_recording(path);
   if (!exchanges) return std::unexpected(exchanges.error());
+  Pointers ignored(options.ignore.begin(), options.ignore.end());
+  // The events are the same, whether the answer was streamed or not.
+  ignored.insert("/request/data/stream");
   return std::make_shared<ReplayAdapter>(Recording{.path = codec::printable(path), .exchanges = *std::move(exchanges)},
-                                         options.reuse, Pointers(options.ignore.begin(), options.ignore.end()));
+                                         options.reuse, std::move(ignored));
 }
 
 }  // namespace allm

@@ -47,6 +47,14 @@ std::string recording(const Folder& folder, const std::vector<std::pair<std::str
   return folder.file("r.jsonl");
 }
 
+TEST(Replay, DoesNotCompareWhetherTheAnswerWasStreamed) {
+  const Folder folder;
+  const auto adapter = replayed(recording(folder, {{"a", "1"}}));
+  AdapterCall call = call_of("a");
+  call.request.stream = false;  // as in all recordings of version 0.1
+  EXPECT_EQ(said(played(*adapter, call)), "1");
+}
+
 // The result of a chat that uses every kind of event, and the model's events.
 struct Outcome {
   ChatResult result;

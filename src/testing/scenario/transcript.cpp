@@ -78,7 +78,12 @@ std::string model_in_url(const std::string& url) {
 
 AdapterCall call_of(const Exchange& exchange, const Json& http, Request request) {
   AdapterCall call;
-  if (exchange.form == WireForm::gemini) request.model = ModelRef(model_in_url(http.at("url")));
+  if (exchange.form == WireForm::gemini) {
+    // Gemini's URL names the model and the form of the answer.
+    const auto url = http.at("url").get<std::string>();
+    request.model = ModelRef(model_in_url(url));
+    request.stream = url.find(":streamGenerateContent") != std::string::npos;
+  }
   call.model = request.model;
   call.options = request.options;
   call.request = std::move(request);

@@ -199,6 +199,7 @@ bool read_field(Request& request, const std::string& name, const Json& value) {
 
 Request read_wire_request(const Json& body, WireForm form) {
   Request request;
+  request.stream = body.value("stream", false);
   switch (form) {
     case WireForm::chat:
       for (const Json& message : body.at("messages")) add_message(request, message);
