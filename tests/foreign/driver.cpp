@@ -34,16 +34,11 @@ HttpOptions http_options(const Json& job) {
   http.connect_timeout = milliseconds(job, "connect_timeout", 5'000);
   http.receive_timeout = milliseconds(job, "receive_timeout", 10'000);
   http.stream_timeout = milliseconds(job, "stream_timeout", 10'000);
-  http.proxy = "";
-  return http;
-}
-
-std::vector<std::pair<std::string, std::string>> headers_of(const Json& job) {
-  std::vector<std::pair<std::string, std::string>> headers;
-  for (const auto& [name, value] : job.value("headers", Json::object()).items()) {
-    headers.emplace_back(name, value.get<std::string>());
+  const Json headers = job.value("headers", Json::object());
+  for (const auto& [name, value] : headers.items()) {
+    http.headers.emplace_back(name, value.get<std::string>());
   }
-  return headers;
+  return http;
 }
 
 OpenAiOptions::Endpoint endpoint_of(const std::string& provider) {
@@ -65,7 +60,7 @@ Result<std::shared_ptr<Adapter>> adapter_of(const Json& job) {
                       .http = http});
   }
   if (provider == "gemini") return gemini({.base_url = url, .api_key = key, .http = http});
-  return compatible({.server = provider, .base_url = url, .api_key = key, .headers = headers_of(job), .http = http});
+  return compatible({.server = provider, .base_url = url, .api_key = key, .http = http});
 }
 
 RetryPolicy retry_policy(const Json& job) {

@@ -93,6 +93,15 @@ export const features = [
     name: "length", job: { prompt: "cut by length" }, client: ["text"],
     check: (answer) => first(complete(answer, "length"), equal("text", answer.result?.text, "too lo")),
   },
+  {
+    name: "whole", job: { prompt: "think", stream: false }, client: ["text", "reasoning"],
+    check: (answer) => first(complete(answer), equal("text", answer.result?.text, text),
+      answer.seen?.events < 20 ? null : `${answer.seen?.events} events`),
+  },
+  {
+    name: "whole, tools", job: { ...agent("weather and time"), stream: false }, client: ["calls"],
+    check: agentAnswer([rome, tokyo]),
+  },
   { name: "401", job: { prompt: "error 401" }, check: failed("authentication_failed", 401) },
   { name: "429", job: { prompt: "error 429" }, check: failed("rate_limited", 429) },
   { name: "500", job: { prompt: "error 500" }, check: failed("provider_unavailable", 500) },
@@ -110,7 +119,8 @@ function parsed(value) {
 // The driver's job for a feature of a row.
 export function jobOf(row, { prompt, response_format, ...rest }, more = {}) {
   const { provider, base_url, model, headers } = row;
-  const request = { messages: [{ role: "user", content: prompt }], tools: rest.tools ?? [] };
+  const stream = !row.whole && rest.stream !== false;
+  const request = { messages: [{ role: "user", content: prompt }], tools: rest.tools ?? [], stream };
   if (response_format) request.response_format = response_format;
   return { provider, base_url, model, headers, mode: rest.mode, tool_results: rest.tool_results, request, ...more };
 }

@@ -9,6 +9,14 @@ export const rome = { name: "weather", arguments: { city: "Rome" } };
 export const tokyo = { name: "time", arguments: { city: "東京 🗼" } };
 export const toolAnswer = "Rome has 21 degrees; in 東京 it is 18:00. 🗼";
 
+// The first answer of the conversation whose requests are compared.
+const look = {
+  content: "I look both up.",
+  reasoning: "Two tools are needed.",
+  reasoningSignature: "c2lnbmF0dXJl",
+  toolCalls: [{ ...rome, id: "call_1aaaaaaaa" }, { ...tokyo, id: "call_2bbbbbbbb" }],
+};
+
 // The same numbers by the names of every provider.
 const usage = {
   prompt_tokens: 321, completion_tokens: 45, input_tokens: 321, output_tokens: 45,
@@ -37,6 +45,8 @@ export const fixtures = [
     chunkSize: 3,
   },
   { match: { userMessage: "as JSON" }, response: { content: structured }, chunkSize: 3 },
+  { match: { userMessage: "in the picture", hasToolResult: true }, response: { content: toolAnswer }, chunkSize: 500 },
+  { match: { userMessage: "in the picture" }, response: look, chunkSize: 500 },
   error(401, "the key is wrong", "authentication_error"),
   error(429, "slow down", "rate_limit_error"),
   error(500, "the server has a fault", "server_error"),

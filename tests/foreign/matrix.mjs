@@ -43,7 +43,9 @@ export function rowsOf({ aimock, bridges, portkey: gateway }) {
   const throughPortkey = [
     { ...portkey("openai", `${aimock}/v1`, "gpt-4.1-mini"), name: "chat, Portkey, openai" },
     { ...portkey("anthropic", `${aimock}/v1`, "claude-sonnet-4-6"), name: "chat, Portkey, anthropic" },
-    { ...portkey("google", aimock, "gemini-2.5-flash"), name: "chat, Portkey, google" },
+    { ...portkey("google", aimock, "gemini-2.5-flash"), name: "chat, Portkey, google", whole: true },
+    { ...portkey("anthropic", `${aimock}/v1`, "claude-sonnet-4-6"), provider: "anthropic",
+      name: "anthropic, Portkey, anthropic" },
   ].map((row) => ({ ...row, base_url: `${gateway}/v1` }));
   return [...native, ...presets, ...throughBridges, ...throughPortkey];
 }

@@ -1,9 +1,11 @@
 // `make foreign`: allm against servers and beside clients that others wrote. README.md describes the parts.
 //
-//   node tests/foreign/run.mjs DRIVER [matrix|chaos|bodies]...
+//   node tests/foreign/run.mjs DRIVER [matrix|chaos|bodies|retries]...
+import { runBodies } from "./bodies.mjs";
 import { runChaos } from "./chaos.mjs";
 import { Driver } from "./driver.mjs";
 import { runMatrix } from "./matrix.mjs";
+import { runRetries } from "./retries.mjs";
 import { startAimock, startBridge, startPortkey, stopServers } from "./servers.mjs";
 
 class Report {
@@ -34,6 +36,8 @@ async function startServers() {
 const parts = {
   matrix: { title: "Provider and server by feature", run: runMatrix },
   chaos: { title: "Bad connections and failing servers", run: runChaos },
+  bodies: { title: "The same conversation by the official client and by allm", run: runBodies },
+  retries: { title: "Single calls when half of the connections break", run: runRetries },
 };
 
 async function main([program, ...chosen]) {
