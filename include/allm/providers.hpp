@@ -46,8 +46,8 @@ struct HttpOptions {
   std::string ca_file = {};
   // Proxy URL. Default: the environment variables https_proxy, http_proxy and no_proxy.
   std::string proxy = {};
-  // By default, keys and headers that look like a key are sent only over https or to this machine. A call that needs them
-  // elsewhere fails. True: they are sent anywhere.
+  // By default, keys and headers that look like a key are sent only over https or to this machine. A call that needs
+  // them elsewhere fails. True: they are sent anywhere.
   bool allow_insecure_key = false;
   // Further headers of every request, such as those of a gateway. They replace headers of the same name: `User-Agent`
   // (allm/VERSION), and the provider's key, which is then not looked for. Values that look like a key, by the name of
