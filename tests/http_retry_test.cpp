@@ -103,6 +103,20 @@ TEST(Disconnects, ACallIsTriedThreeTimesByDefault) {
   EXPECT_EQ(counted(kSeed, kCalls, RetryPolicy::off()), expected(kSeed, kCalls, 1));
 }
 
+TEST(Disconnects, AWholeAnswerThatIsCutIsRepeated) {
+  std::atomic<int> requests = 0;
+  const std::string document = testing::provider_cases().front().document("Hello wörld", Json::array()).dump();
+  const HttpServer server([&](const ServedRequest&, Reply& reply) {
+    if (++requests == 3) return reply.send(200, "application/json", document);
+    reply.begin(200, "application/json");
+    reply.chunk(document.substr(0, document.size() / 2));
+    reply.cut();
+  });
+  const Engine engine = engine_at(server, {}, testing::quick_retries());
+  testing::expect_hello(testing::ask(engine, {.stream = false}));
+  EXPECT_EQ(requests, 3) << "no event of the answer was produced before";
+}
+
 TEST(Disconnects, AStreamThatHasProducedAnEventIsNotRepeated) {
   std::atomic<int> requests = 0;
   const HttpServer server([&](const ServedRequest&, Reply& reply) {

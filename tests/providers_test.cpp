@@ -107,6 +107,7 @@ class Providers : public ::testing::TestWithParam<Case> {
     EXPECT_EQ(request.target, std::string("/base") + provider().target);
     EXPECT_EQ(request.header(provider().key_header), std::string(provider().key_prefix) + provider().key);
     EXPECT_EQ(request.header("content-type"), "application/json");
+    EXPECT_TRUE(request.header("user-agent").starts_with("allm/")) << request.header("user-agent");
     EXPECT_EQ(request.header("via").starts_with("2"), GetParam().http2) << request.header("via");
   }
 };

@@ -137,6 +137,17 @@ TEST(Fallback, EachEngineUsesItsModelSettingsAndTheFirstDefinesTheRun) {
   EXPECT_EQ(second.request.tools.at(0).name, "good");
 }
 
+TEST(Fallback, AnEngineThatCannotStreamIsAskedForWholeAnswers) {
+  const Model a({fails(Reason::timeout), says("a")});
+  const Model b({says("b")}, {{"stream", false}});
+  const Engine engine = fallback({a.engine, b.engine}, {.cooldown = milliseconds(0)});
+  ASSERT_TRUE(chat(engine, {user("hi")}).has_value());
+  EXPECT_TRUE(a.adapter->requests()[0].request.stream);
+  EXPECT_FALSE(b.adapter->requests()[0].request.stream);
+  ASSERT_TRUE(chat(engine, {user("hi")}, {.stream = false}).has_value());
+  EXPECT_FALSE(a.adapter->requests()[1].request.stream) << "the call's option applies to every engine";
+}
+
 TEST(Fallback, AModelOfTheCallAppliesToTheFirstEngine) {
   const Model a({fails(Reason::timeout)});
   const Model b({says("b")});
