@@ -116,6 +116,7 @@ struct ToolResultEncoded {
   std::string content = {};  // the content of the tool message; "" if `parts` is not empty
   // The content of the tool message if the tool answered with images, documents or audio; else empty.
   std::vector<Part> parts = {};
+  bool is_error = false;  // the call failed; the tool message has `metadata.is_error`
   bool operator==(const ToolResultEncoded&) const;
 };
 struct AskUserRequested {

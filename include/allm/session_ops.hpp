@@ -75,6 +75,7 @@ Result<Session> session_recover(Session session);
 struct SubmittedResult {
   std::string tool_call_id;
   Json result;
+  bool is_error = false;  // the call failed; providers with a field for it are told
 };
 // Answer pending calls without calling a model. `encoder` writes each value as the content of a tool message; null:
 // JsonToolResultEncoder. It is used only during the call. The status becomes idle when no call is pending any more. If
@@ -107,6 +108,7 @@ class SessionReducer {
 
  private:
   Session unfinished_approval() const;
+  Session after_last_step(Session left) const;
 
   Session before_;
   Session seed_;

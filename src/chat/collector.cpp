@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/tool_errors.hpp"
 #include "tools/halt.hpp"
 
 namespace allm {
@@ -172,7 +173,8 @@ void StreamCollector::State::apply(const Event& event) {
       const auto& encoded = *event.get_if<ToolResultEncoded>();
       Content content = encoded.content;
       if (!encoded.parts.empty()) content = encoded.parts;
-      unanswered(encoded.id)->message = tool_result(encoded.id, std::move(content));
+      unanswered(encoded.id)->message = encoded.is_error ? failed_result(encoded.id, std::move(content))
+                                                         : tool_result(encoded.id, std::move(content));
       break;
     }
     case EventTag::ask_user_requested: {
@@ -185,7 +187,9 @@ void StreamCollector::State::apply(const Event& event) {
     case EventTag::tool_halt: {
       const auto& halt = *event.get_if<ToolHalt>();
       ToolOrder* tool = unanswered(halt.tool_call_id);
-      tool->message = tool_result(halt.tool_call_id, halt.content);
+      const bool failed = halt.reason == halted::tool_error;
+      tool->message =
+          failed ? failed_result(halt.tool_call_id, halt.content) : tool_result(halt.tool_call_id, halt.content);
       tool->halt = step_end(halt);
       break;
     }

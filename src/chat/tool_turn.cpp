@@ -51,8 +51,8 @@ void ToolTurn::answer_pending(const std::string& why) {
       continue;
     }
     std::string content = failure_content(*run_, ToolFailure{not_run_error(calls_[i], why)});
-    not_run_.emplace_back(ToolResultEncoded{calls_[i].id, content});
-    all.push_back(tool_result(calls_[i].id, std::move(content)));
+    not_run_.emplace_back(ToolResultEncoded{.id = calls_[i].id, .content = content, .is_error = true});
+    all.push_back(failed_result(calls_[i].id, std::move(content)));
   }
   messages_ = std::move(all);
 }

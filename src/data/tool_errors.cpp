@@ -56,4 +56,15 @@ Error unwritable_result_error(const ToolCall& call, const std::string& problem) 
                     "the result of tool '" + call.name + "' cannot be written: " + problem);
 }
 
+Message failed_result(std::string tool_call_id, Content content) {
+  Message message = tool_result(std::move(tool_call_id), std::move(content));
+  message.metadata["is_error"] = true;
+  return message;
+}
+
+bool is_failed_result(const Message& message) {
+  const auto mark = message.metadata.find("is_error");
+  return mark != message.metadata.end() && *mark == true;
+}
+
 }  // namespace allm

@@ -27,4 +27,9 @@ Error handler_raised_error(const ToolCall& call);
 Error invalid_question_error(const ToolCall& call);
 Error unwritable_result_error(const ToolCall& call, const std::string& problem);
 
+// A tool message that says that the call failed. It has the mark `is_error` in its metadata, which is saved with a
+// session and sent to providers that have a field for it.
+Message failed_result(std::string tool_call_id, Content content);
+bool is_failed_result(const Message& message);
+
 }  // namespace allm

@@ -232,7 +232,8 @@ Result<Session> submit_tool_results(Session session, std::span<const SubmittedRe
           tool_error(*pending, ToolError::Reason::encoding_failed,
                      "the result of call '" + pending->id + "' cannot be written: " + content.error().message()));
     }
-    session.thread.messages.push_back(tool_result(submitted.tool_call_id, *std::move(content)));
+    session.thread.messages.push_back(submitted.is_error ? failed_result(submitted.tool_call_id, *std::move(content))
+                                                         : tool_result(submitted.tool_call_id, *std::move(content)));
     session.pending_tool_calls.erase(pending);
   }
   if (session.pending_tool_calls.empty()) session.status = SessionStatus::idle;

@@ -220,7 +220,7 @@ void ToolBatchSource::finish(std::size_t index, ToolOutcome outcome) {
     note_halt(index, step_end(request));
     ready_.emplace_back(ToolExecutionCompleted{call.id, call.name, std::move(outcome)});
     ready_.emplace_back(std::move(request));
-    answer(index, std::string(kAwaitingUser));
+    answer(index, tool_result(call.id, std::string(kAwaitingUser)));
     return;
   }
   auto& halt = std::get<Halt>(outcome);
@@ -238,7 +238,7 @@ void ToolBatchSource::finish(std::size_t index, ToolOutcome outcome) {
   note_halt(index, step_end(event));
   ready_.emplace_back(ToolExecutionCompleted{call.id, call.name, std::move(outcome)});
   ready_.emplace_back(std::move(event));
-  answer(index, *std::move(content));
+  answer(index, tool_result(call.id, *std::move(content)));
 }
 
 void ToolBatchSource::finish_failure(std::size_t index, const ToolFailure& failure) {
@@ -284,7 +284,7 @@ void ToolBatchSource::succeed(std::size_t index, ToolOutcome outcome, Content co
   if (const auto* text = std::get_if<std::string>(&content)) encoded.content = *text;
   if (const auto* parts = std::get_if<std::vector<Part>>(&content)) encoded.parts = *parts;
   ready_.emplace_back(std::move(encoded));
-  answer(index, std::move(content));
+  answer(index, tool_result(call.id, std::move(content)));
 }
 
 void ToolBatchSource::fail(std::size_t index, const ToolFailure& failure, bool halts,
@@ -301,23 +301,22 @@ void ToolBatchSource::fail(std::size_t index, const ToolFailure& failure, bool h
     note_halt(index, step_end(halt));
     ready_.emplace_back(std::move(halt));
   } else {
-    ready_.emplace_back(ToolResultEncoded{call.id, content});
+    ready_.emplace_back(ToolResultEncoded{.id = call.id, .content = content, .is_error = true});
   }
-  answer(index, std::move(content));
+  answer(index, failed_result(call.id, std::move(content)));
 }
 
 void ToolBatchSource::refuse(std::size_t index, const ToolFailure& failure) {
   const ToolCall& call = calls_[index];
   std::string content = failure_content(*run_, failure);
   ready_.emplace_back(ToolExecutionCompleted{call.id, call.name, failure});
-  ready_.emplace_back(ToolResultEncoded{call.id, content});
-  answer(index, std::move(content));
+  ready_.emplace_back(ToolResultEncoded{.id = call.id, .content = content, .is_error = true});
+  answer(index, failed_result(call.id, std::move(content)));
 }
 
-void ToolBatchSource::answer(std::size_t index, Content content) {
-  Message& message = slots_[index].message;
-  message = tool_result(calls_[index].id, std::move(content));
+void ToolBatchSource::answer(std::size_t index, Message message) {
   if (is_rewritten(index)) message.metadata["rewritten_arguments"] = calls_[index].arguments;
+  slots_[index].message = std::move(message);
 }
 
 void ToolBatchSource::note_halt(std::size_t index, StepEnd end) {

@@ -61,7 +61,7 @@ class ToolBatchSource : public EventSource {
   void fail(std::size_t index, const ToolFailure& failure, bool halts, std::optional<Error> policy_error = {});
   // Answers a call that was denied or came after the end of the run; on_tool_error is not asked.
   void refuse(std::size_t index, const ToolFailure& failure);
-  void answer(std::size_t index, Content content);
+  void answer(std::size_t index, Message message);
   void note_halt(std::size_t index, StepEnd end);
   Result<std::string> encode(std::size_t index, const Json& value) const;
   Result<Content> encode(std::size_t index, const ToolOk& outcome) const;

@@ -141,6 +141,26 @@ TEST(ToolRunner, AHandlersOwnFailureHasNoReason) {
   EXPECT_EQ(answer_of(handled_by("t", [](const Json&) { return failure({{"code", 7}}); })), R"({"error":{"code":7}})");
 }
 
+TEST(ToolRunner, AnswersOfFailedCallsAreMarked) {
+  const std::vector<Tool> tools = {
+      {.name = "fails", .handler = [](const Json&) { return failure("no"); }},
+      {.name = "throws", .handler = [](const Json&) -> ToolOutcome { throw std::runtime_error("x"); }},
+      {.name = "works", .handler = [](const Json&) { return ok({{"error", nullptr}}); }}};
+  const std::vector<ToolCall> calls = {{.id = "a", .name = "fails"},
+                                       {.id = "b", .name = "throws"},
+                                       {.id = "c", .name = "works"},
+                                       {.id = "d", .name = "?"}};
+  for (const bool halts : {false, true}) {
+    const CallOptions options{.on_tool_error = halts ? ToolErrorAction::halt : ToolErrorAction::tell_model,
+                              .on_unknown_tool = OnUnknownTool::report};
+    const Result<ToolBatch> batch = run_tool_calls(calls, tools, options);
+    ASSERT_TRUE(batch.has_value()) << batch.error().message();
+    for (const Message& message : batch->messages) {
+      EXPECT_EQ(message.metadata.value("is_error", false), message.tool_call_id != "c") << *message.tool_call_id;
+    }
+  }
+}
+
 TEST(ToolRunner, ReservedAndEmptyHaltReasonsAreRefused) {
   for (const char* reason : {"ask_user", "max_turns", "halt_when", "tool_error", "cancelled", "completed", "error",
                              "manual_tool_calls", "", "\xff"}) {
