@@ -1,4 +1,5 @@
-// Two calls that a provider sends with one id become two calls with different ids.
+// Two calls that a provider sends with one id become two calls with different ids, and every request has ids that its
+// provider accepts.
 #include "providers/call_ids.hpp"
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "providers/codec.hpp"
 #include "providers/gemini/gemini.hpp"
 #include "providers/openai/openai.hpp"
+#include "providers/openai/presets.hpp"
 
 namespace allm::call_ids_test {
 namespace {
@@ -135,6 +137,161 @@ TEST(CallIds, ANumberIsAddedUntilTheIdIsFree) {
   const auto is_taken = [&taken](const std::string& id) { return taken.contains(id); };
   EXPECT_EQ(unique_call_id("b", is_taken), "b");
   EXPECT_EQ(unique_call_id("a", is_taken), "a-3");
+}
+
+// ---- ids in requests
+
+struct Target {
+  std::string name;
+  std::shared_ptr<const Codec> codec;
+  const char* model;
+  std::size_t max_size;
+  const char* characters;  // null: any
+};
+
+constexpr const char* kAlphanumeric = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+constexpr const char* kWord = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-";
+
+std::vector<Target> targets() {
+  std::vector<Target> all = {
+      {"openai chat", openai_codec(), "gpt-4.1", 40, nullptr},
+      {"openai responses", openai_codec(), "gpt-5", 64, nullptr},
+      {"anthropic", anthropic_codec(), "claude-haiku-4-5", 64, kWord},
+  };
+  for (const OpenAiPreset& preset : openai_presets()) {
+    OpenAiCodecOptions options = options_of(preset);
+    if (options.base_url.empty()) options.base_url = "https://example.test/v1";
+    const bool is_mistral = preset.name == "mistral";
+    all.push_back({std::string(preset.name), openai_codec(std::move(options)), "some-model", is_mistral ? 9U : 40U,
+                   is_mistral ? kAlphanumeric : nullptr});
+  }
+  all.push_back({"claude at openrouter", openai_codec(options_of(*find_openai_preset("openrouter"))),
+                 "anthropic/claude-sonnet-4.6", 40, kWord});
+  all.push_back({"mistral at vllm", openai_codec(options_of(*find_openai_preset("vllm"))), "mistralai/Devstral-Small",
+                 9, kAlphanumeric});
+  return all;
+}
+
+std::string body_of(const Target& target, const MessageList& messages) {
+  AdapterCall call;
+  call.model = target.model;
+  call.request.messages = messages;
+  const Result<HttpRequest> request = target.codec->write(call, AnswerForm::stream);
+  EXPECT_TRUE(request.has_value()) << target.name << ": " << (request ? "" : request.error().message());
+  return request ? request->body : "{}";
+}
+
+// The ids in a body, in order: of calls, and of answers.
+void find_ids(const Json& value, std::vector<std::string>& calls, std::vector<std::string>& answers) {
+  if (value.is_object()) {
+    const std::string type = value.contains("type") && value["type"].is_string() ? value["type"] : "";
+    if (type == "function") calls.push_back(value.value("id", "none"));
+    if (type == "tool_use") calls.push_back(value.value("id", "none"));
+    if (type == "function_call") calls.push_back(value.value("call_id", "none"));
+    for (const char* name : {"tool_call_id", "tool_use_id"}) {
+      if (value.contains(name)) answers.push_back(value[name]);
+    }
+    if (type == "function_call_output") answers.push_back(value["call_id"]);
+  }
+  if (!value.is_structured()) return;
+  for (const Json& member : value) find_ids(member, calls, answers);
+}
+
+// Turns of one call and its answer each, with these ids.
+MessageList conversation(const std::vector<std::string>& ids) {
+  std::vector<Message> messages = {user("hi")};
+  for (const std::string& id : ids) {
+    Message calling = assistant("");
+    calling.tool_calls = {{.id = id, .name = "roll"}};
+    messages.push_back(std::move(calling));
+    messages.push_back(tool_result(id, "1"));
+  }
+  return MessageList(std::move(messages));
+}
+
+const std::vector<std::string> kForeignIds = {"call_1",  // twice: some servers begin to count again in each message
+                                              "abcDEF123",
+                                              "functions.roll:0",
+                                              "call_1",
+                                              "",
+                                              std::string(41, 'x'),
+                                              std::string(65, 'y'),
+                                              std::string(450, 'z'),
+                                              "toolu_01A09q90qw90lq917835lq9",
+                                              "gemini-0123456789abcdef-12-0",
+                                              "tool 2/\u00e4"};
+
+TEST(CallIds, InEveryRequestAreAcceptedByTheProviderAndUnique) {
+  for (const Target& target : targets()) {
+    SCOPED_TRACE(target.name);
+    std::vector<std::string> calls;
+    std::vector<std::string> answers;
+    find_ids(Json::parse(body_of(target, conversation(kForeignIds))), calls, answers);
+    ASSERT_EQ(calls.size(), kForeignIds.size());
+    EXPECT_EQ(calls, answers);
+    EXPECT_EQ(std::set<std::string>(calls.begin(), calls.end()).size(), calls.size()) << "an id occurs twice";
+    for (const std::string& id : calls) {
+      EXPECT_FALSE(id.empty());
+      EXPECT_LE(id.size(), target.max_size) << id;
+      if (target.characters != nullptr) EXPECT_EQ(id.find_first_not_of(target.characters), std::string::npos) << id;
+      if (target.max_size == 9) EXPECT_EQ(id.size(), 9U) << id;
+    }
+  }
+}
+
+TEST(CallIds, DoNotChangeWhileTheConversationGrows) {
+  for (const Target& target : targets()) {
+    SCOPED_TRACE(target.name);
+    std::vector<std::string> before;
+    for (std::size_t count = 1; count <= kForeignIds.size(); ++count) {
+      std::vector<std::string> calls;
+      std::vector<std::string> answers;
+      const std::vector<std::string> ids(kForeignIds.begin(), kForeignIds.begin() + static_cast<std::ptrdiff_t>(count));
+      find_ids(Json::parse(body_of(target, conversation(ids))), calls, answers);
+      ASSERT_EQ(calls.size(), count);
+      EXPECT_TRUE(std::equal(before.begin(), before.end(), calls.begin()));
+      before = calls;
+    }
+  }
+}
+
+TEST(CallIds, ThatTheProviderAcceptsAreSentUnchanged) {
+  for (const Target& target : targets()) {
+    SCOPED_TRACE(target.name);
+    std::vector<std::string> calls;
+    std::vector<std::string> answers;
+    find_ids(Json::parse(body_of(target, conversation({"abcDEF123"}))), calls, answers);
+    EXPECT_EQ(calls, std::vector<std::string>{"abcDEF123"});
+  }
+}
+
+// The answers to two calls that a stored message has under one id belong to these calls in their order.
+TEST(CallIds, OfOneMessageThatRepeatAreAnsweredInOrder) {
+  for (const Target& target : targets()) {
+    SCOPED_TRACE(target.name);
+    Message calling = assistant("");
+    calling.tool_calls = {{.id = "same", .name = "roll"}, {.id = "same", .name = "roll"}};
+    std::vector<std::string> calls;
+    std::vector<std::string> answers;
+    const MessageList messages = {user("hi"), calling, tool_result("same", "1"), tool_result("same", "2")};
+    find_ids(Json::parse(body_of(target, messages)), calls, answers);
+    ASSERT_EQ(calls.size(), 2U);
+    EXPECT_NE(calls[0], calls[1]);
+    EXPECT_EQ(calls, answers);
+  }
+}
+
+// A model may call a tool that does not exist, under a name that no provider accepts.
+TEST(CallIds, NamesThatNoProviderAcceptsAreReplaced) {
+  for (const Target& target : targets()) {
+    SCOPED_TRACE(target.name);
+    Message calling = assistant("");
+    calling.tool_calls = {{.id = "abcDEF123", .name = "roll the dice!"}, {.id = "abcDEF124", .name = ""}};
+    const MessageList messages = {user("hi"), calling, tool_result("abcDEF123", "1"), tool_result("abcDEF124", "2")};
+    const std::string body = body_of(target, messages);
+    EXPECT_NE(body.find("\"roll_the_dice_\""), std::string::npos) << body;
+    EXPECT_EQ(body.find("\"name\":\"\""), std::string::npos) << body;
+  }
 }
 
 }  // namespace

@@ -50,6 +50,9 @@ constexpr OpenAiQuirks kUnknownServer = {.max_tokens = OpenAiQuirks::MaxTokens::
                                          .drop_refused = false,
                                          .reasoning_options = OpenAiQuirks::ReasoningOptions::always,
                                          .prompt_cache = false,
+                                         .tool_names = true,
+                                         .tool_ids = OpenAiQuirks::ToolIds::by_model,
+                                         .json_arguments = true,
                                          .model_optional = true};
 
 std::string known_servers() {

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "data/base64.hpp"
+#include "data/tool_errors.hpp"
 #include "providers/anthropic/anthropic.hpp"
 #include "providers/anthropic/kept_blocks.hpp"
+#include "providers/call_ids.hpp"
 #include "providers/content.hpp"
 #include "providers/provider_json.hpp"
 
@@ -53,7 +55,8 @@ constexpr ContentRules kRules = {
 
 class TurnWriter {
  public:
-  explicit TurnWriter(std::vector<SendableMedia> media) : media_(std::move(media)) {}
+  TurnWriter(std::vector<SendableMedia> media, const std::vector<Tool>& tools)
+      : media_(std::move(media)), calls_(CallIdRule::word_up_to_64, tools) {}
 
   void add(const Message& message) {
     const std::string_view role = message.role == Role::assistant ? "assistant" : "user";
@@ -63,7 +66,7 @@ class TurnWriter {
       results_.push_back(tool_result_block(message));
     } else if (message.role == Role::assistant) {
       const Json* kept = kept_blocks(message);
-      append(kept != nullptr ? *kept : plain_blocks(message));
+      append(with_sent_calls(kept != nullptr ? *kept : plain_blocks(message)));
     } else {
       append(content_blocks(message.content));
     }
@@ -81,15 +84,24 @@ class TurnWriter {
     }
   }
 
+  Json with_sent_calls(Json blocks) {
+    for (Json& block : blocks) {
+      if (text_member(block, "type") != "tool_use") continue;
+      const SentCall& call = calls_.add(text_member(block, "id"), text_member(block, "name"));
+      block["id"] = call.id;
+      block["name"] = call.name;
+    }
+    return blocks;
+  }
+
   Json tool_result_block(const Message& message) {
-    Json block = {{"type", "tool_result"}, {"tool_use_id", message.tool_call_id.value_or("")}};
+    Json block = {{"type", "tool_result"}, {"tool_use_id", calls_.answered(message.tool_call_id.value_or("")).id}};
     if (is_plain(message.content)) {
       if (std::string text = joined_text(message.content); !text.empty()) block["content"] = std::move(text);
     } else {
       block["content"] = content_blocks(message.content);
     }
-    const Json* is_error = find_member(message.metadata, "is_error");
-    if (is_error != nullptr && *is_error == true) block["is_error"] = true;
+    if (is_failed_result(message)) block["is_error"] = true;
     add_members(block, additions(message.metadata));
     return block;
   }
@@ -172,6 +184,7 @@ class TurnWriter {
 
   std::vector<SendableMedia> media_;
   std::size_t next_media_ = 0;
+  SentCalls calls_;
   std::string_view role_ = "user";
   std::vector<Json> results_;
   std::vector<Json> blocks_;
@@ -180,10 +193,10 @@ class TurnWriter {
 
 }  // namespace
 
-Result<Json> anthropic_messages(const MessageList& messages) {
+Result<Json> anthropic_messages(const MessageList& messages, const std::vector<Tool>& tools) {
   Result<std::vector<SendableMedia>> media = sendable_media(messages, kRules);
   if (!media) return std::unexpected(std::move(media).error());
-  TurnWriter writer(*std::move(media));
+  TurnWriter writer(*std::move(media), tools);
   for (const Message& message : messages) {
     if (message.role == Role::system) continue;
     writer.add(message);

@@ -1,12 +1,14 @@
 #include "providers/anthropic/request.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "providers/anthropic/messages.hpp"
 #include "providers/anthropic/structured.hpp"
+#include "providers/call_ids.hpp"
 #include "providers/call_settings.hpp"
 #include "providers/provider_json.hpp"
 
@@ -40,6 +42,19 @@ Json tool_list(const Request& request, const AnthropicStructure& structure) {
                      {"description", kAnswerToolDescription},
                      {"input_schema", input_schema(structure.schema)}});
   }
+  return tools;
+}
+
+// Declares the tools that earlier messages call, for a request without tools: the provider refuses calls in the
+// messages of such a request.
+Json called_tools(const Request& request) {
+  std::set<std::string> names;
+  for (const Message& message : request.messages) {
+    for (const ToolCall& call : message.tool_calls) names.insert(sendable_tool_name(call.name, request.tools));
+  }
+  Json tools = Json::array();
+  for (const std::string& name : names)
+    tools.push_back({{"name", name}, {"input_schema", input_schema(Json::object())}});
   return tools;
 }
 
@@ -77,7 +92,13 @@ Status write_tools(Json& body, const Request& request, const AnthropicStructure&
   Json tools = tool_list(request, structure);
   Json choice = neutral_choice(request, structure);
   if (tools.empty()) {
-    if (!forces_tools(choice)) return {};
+    if (!forces_tools(choice)) {
+      tools = called_tools(request);
+      if (tools.empty()) return {};
+      body["tools"] = std::move(tools);
+      body["tool_choice"] = {{"type", "none"}};
+      return {};
+    }
     return std::unexpected(validation_error(ValidationError::Reason::invalid_request, {std::string("tool_choice")},
                                             "no_tools", "tool_choice demands a call, but there is no tool to call"));
   }
@@ -134,7 +155,7 @@ Result<Json> anthropic_body(const AnthropicCodecOptions& options, const AdapterC
   if (!model) return std::unexpected(std::move(model).error());
   const Result<AnthropicStructure> structure = anthropic_structure(options, call, settings);
   if (!structure) return std::unexpected(structure.error());
-  Result<Json> messages = anthropic_messages(request.messages);
+  Result<Json> messages = anthropic_messages(request.messages, request.tools);
   if (!messages) return messages;
 
   Json body = {{"model", *std::move(model)}, {"max_tokens", max_tokens(options, request, settings)}};

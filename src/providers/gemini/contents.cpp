@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "data/ascii.hpp"
+#include "data/tool_errors.hpp"
+#include "providers/call_ids.hpp"
 #include "providers/content.hpp"
 #include "providers/gemini/kept_parts.hpp"
 #include "providers/provider_json.hpp"
@@ -23,8 +25,10 @@ constexpr std::string_view kSkipValidation = "skip_thought_signature_validator";
 
 class ContentWriter {
  public:
-  ContentWriter(const MessageList& messages, const GeminiCodecOptions& options, std::vector<SendableMedia> media)
-      : messages_(messages), options_(options), media_(std::move(media)) {}
+  // `marks_calls`: whether calls without a thought signature are marked, so that the provider does not refuse them.
+  ContentWriter(const MessageList& messages, const std::vector<Tool>& tools, bool marks_calls,
+                std::vector<SendableMedia> media)
+      : messages_(messages), tools_(tools), marks_calls_(marks_calls), media_(std::move(media)) {}
 
   Result<Json> write() {
     for (std::size_t i = 0; i < messages_.size() && !error_; ++i) add(i);
@@ -51,8 +55,8 @@ class ContentWriter {
       append("user", user_parts(message.content));
       return;
     }
-    Json parts = sendable_parts(message);
-    if (options_.excuse_missing_signatures) excuse(parts);
+    Json parts = sendable_parts(message, tools_);
+    if (marks_calls_) excuse(parts);
     append("model", std::move(parts));
     caller_ = message.tool_calls.empty() ? caller_ : &message;
   }
@@ -112,16 +116,16 @@ class ContentWriter {
     const std::string id = message.tool_call_id.value_or("");
     const ToolCall* call = find_call(id, index);
     const std::string name = call != nullptr ? call->name : message.name.value_or("");
-    if (name.empty()) {
+    if (call == nullptr && name.empty()) {
       error_ = validation_error(
           ValidationError::Reason::invalid_message,
           {std::string("messages"), static_cast<std::int64_t>(index), std::string("tool_call_id")}, "unknown_tool_call",
           "Gemini needs the name of the tool, but no earlier message has a call '" + id + "'");
       return;
     }
-    Json response = {{"name", name}};
+    Json response = {{"name", sendable_tool_name(name, tools_)}};
     if (caller_ != nullptr && has_provider_id(*caller_, id)) response["id"] = id;
-    response["response"] = result_object(joined_text(message.content));
+    response["response"] = result_object(joined_text(message.content), is_failed_result(message));
     if (has_media(message.content)) response["parts"] = answer_parts(std::get<std::vector<Part>>(message.content));
     answers_.emplace(place_of(call), Json{{"functionResponse", std::move(response)}});
   }
@@ -141,11 +145,13 @@ class ContentWriter {
     return of_turn ? static_cast<std::size_t>(call - first) : caller_->tool_calls.size();
   }
 
-  static Json result_object(const std::string& text) {
+  // The member `error` tells the model that the call failed.
+  static Json result_object(const std::string& text, bool failed) {
     if (text.starts_with('{')) {
-      if (std::optional<Json> value = parse_provider_json(text); value && value->is_object()) return *std::move(value);
+      std::optional<Json> value = parse_provider_json(text);
+      if (value && value->is_object() && (!failed || value->contains("error"))) return *std::move(value);
     }
-    return {{"output", text}};
+    return {{failed ? "error" : "output", text}};
   }
 
   void end_answers() {
@@ -163,7 +169,8 @@ class ContentWriter {
   }
 
   const MessageList& messages_;
-  const GeminiCodecOptions& options_;
+  const std::vector<Tool>& tools_;
+  const bool marks_calls_;
   std::vector<SendableMedia> media_;
   std::size_t next_media_ = 0;
   Json contents_ = Json::array();
@@ -174,8 +181,8 @@ class ContentWriter {
   std::optional<Error> error_;
 };
 
-// Whether tool results may contain media: from Gemini 3 on.
-bool takes_media_results(std::string_view model) {
+// Gemini 3 and later: tool results may contain media, and calls need thought signatures.
+bool is_gemini_3(std::string_view model) {
   constexpr std::string_view kFamily = "gemini-";
   const std::size_t at = model.find(kFamily);
   if (at == std::string_view::npos) return false;
@@ -186,8 +193,9 @@ bool takes_media_results(std::string_view model) {
 
 }  // namespace
 
-Result<Json> gemini_contents(const MessageList& messages, const GeminiCodecOptions& options, std::string_view model) {
-  const bool media_results = takes_media_results(model);
+Result<Json> gemini_contents(const MessageList& messages, const GeminiCodecOptions& options, std::string_view model,
+                             const std::vector<Tool>& tools) {
+  const bool media_results = is_gemini_3(model);
   const ContentRules rules = {.provider = kGemini,
                               .user = {.images = true, .files = true, .audio = true},
                               .tool = {.images = media_results, .files = media_results, .audio = media_results},
@@ -199,7 +207,10 @@ Result<Json> gemini_contents(const MessageList& messages, const GeminiCodecOptio
                               .file_ids = true};
   Result<std::vector<SendableMedia>> media = sendable_media(messages, rules);
   if (!media) return std::unexpected(std::move(media).error());
-  return ContentWriter(messages, options, *std::move(media)).write();
+  // All such calls are marked, not only those of the current turn, which are the ones that the provider checks: a mark
+  // that goes away in the next turn would change the cached prompt prefix.
+  const bool marks_calls = options.excuse_missing_signatures || is_gemini_3(model);
+  return ContentWriter(messages, tools, marks_calls, *std::move(media)).write();
 }
 
 }  // namespace allm

@@ -102,8 +102,10 @@ TEST(Gemini, EqualCallsWithoutIdsAreTwoCallsAndTheirIdsAreNotSent) {
   EXPECT_NE(answer.tool_calls[0].id, answer.tool_calls[1].id);
   EXPECT_EQ(answer.tool_calls[0].metadata, Json::object());
   EXPECT_EQ(folded(events).finish_reason, FinishReason::tool_calls);
-  const Json body = written(call_of({user("Roll"), answer, tool_result(answer.tool_calls[0].id, "{\"n\":1}"),
-                                     tool_result(answer.tool_calls[1].id, "2")}));
+  AdapterCall next = call_of({user("Roll"), answer, tool_result(answer.tool_calls[0].id, "{\"n\":1}"),
+                              tool_result(answer.tool_calls[1].id, "2")});
+  next.model = "gemini-2.5-flash";
+  const Json body = written(next);
   EXPECT_EQ(body["contents"][1]["parts"][0], *parse_json(R"({"functionCall":{"name":"roll","args":{"sides":6}}})"));
   EXPECT_EQ(body["contents"][2]["parts"],
             *parse_json(R"([{"functionResponse":{"name":"roll","response":{"n":1}}},)"

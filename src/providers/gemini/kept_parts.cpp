@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "providers/call_ids.hpp"
 #include "providers/content.hpp"
 #include "providers/provider_json.hpp"
 
@@ -65,9 +66,15 @@ void keep_parts(Message& message, Json parts) {
   message.metadata["gemini"] = std::move(parts);
 }
 
-Json sendable_parts(const Message& message) {
-  const Json* parts = kept(message);
-  return parts != nullptr && have_same_content(*parts, message) ? *parts : plain_parts(message);
+Json sendable_parts(const Message& message, const std::vector<Tool>& tools) {
+  const Json* own = kept(message);
+  Json parts = own != nullptr && have_same_content(*own, message) ? *own : plain_parts(message);
+  for (Json& part : parts) {
+    if (find_member(part, "functionCall") == nullptr) continue;
+    Json& name = part["functionCall"]["name"];
+    name = sendable_tool_name(name.is_string() ? name.get_ref<const std::string&>() : "", tools);
+  }
+  return parts;
 }
 
 bool has_provider_id(const Message& message, std::string_view call_id) {

@@ -72,7 +72,8 @@ Status write_tools(Json& body, const GeminiCodecOptions& options, const Request&
 }  // namespace
 
 Result<Json> gemini_body(const GeminiCodecOptions& options, const AdapterCall& call) {
-  Result<Json> contents = gemini_contents(call.request.messages, options, called_model(call, kGemini).value_or(""));
+  Result<Json> contents =
+      gemini_contents(call.request.messages, options, called_model(call, kGemini).value_or(""), call.request.tools);
   if (!contents) return contents;
   Json body = Json::object();
   if (std::string system = system_text(call.request.messages); !system.empty()) {

@@ -1,5 +1,6 @@
 // The expected JSON of requests, feature by feature.
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -84,7 +85,9 @@ TEST(GeminiRequest, SendsUrlsOfImagesOnlyIfAllowed) {
 TEST(GeminiRequest, LooksUpTheNamesOfTools) {
   Message asked = assistant("");
   asked.tool_calls = {{.id = "a", .name = "f"}, {.id = "b", .name = "g"}};
-  const Json written = body(call_of({user("go"), asked, tool_result("b", "[1]"), tool_result("a", "{\"x\":1}")}));
+  AdapterCall call = call_of({user("go"), asked, tool_result("b", "[1]"), tool_result("a", "{\"x\":1}")});
+  call.model = "gemini-2.5-flash";
+  const Json written = body(call);
   EXPECT_TRUE(json_equal(written["contents"], json(R"([{"role":"user","parts":[{"text":"go"}]},
       {"role":"model","parts":[{"functionCall":{"name":"f","args":{}}},{"functionCall":{"name":"g","args":{}}}]},
       {"role":"user","parts":[{"functionResponse":{"name":"f","response":{"x":1}}},
@@ -92,9 +95,33 @@ TEST(GeminiRequest, LooksUpTheNamesOfTools) {
       << written;
   const Result<HttpRequest> unknown = request(call_of({user("go"), tool_result("zzz", "1")}));
   EXPECT_EQ(unknown.error().get_if<ValidationError>()->errors.at(0).reason, "unknown_tool_call");
-  const Json excused = body(call_of({user("go"), asked}), {.excuse_missing_signatures = true});
-  EXPECT_EQ(excused["contents"][1]["parts"][0]["thoughtSignature"], "skip_thought_signature_validator");
-  EXPECT_FALSE(excused["contents"][1]["parts"][1].contains("thoughtSignature"));
+}
+
+TEST(GeminiRequest, MarksCallsWithoutASignatureForModelsThatRefuseThem) {
+  Message asked = assistant("");
+  asked.tool_calls = {{.id = "a", .name = "f"}, {.id = "b", .name = "g"}};
+  AdapterCall call = call_of({user("go"), asked, tool_result("a", "1"), tool_result("b", "2")});
+  for (const auto& [model, option, marked] : {std::tuple("gemini-2.5-pro", false, false),
+                                              {"gemini-2.5-pro", true, true},
+                                              {"gemini-3-flash", false, true},
+                                              {"gemini-10-pro", false, true}}) {
+    call.model = model;
+    const Json parts = body(call, {.excuse_missing_signatures = option})["contents"][1]["parts"];
+    EXPECT_EQ(parts[0].value("thoughtSignature", ""), marked ? "skip_thought_signature_validator" : "") << model;
+    EXPECT_FALSE(parts[1].contains("thoughtSignature"));
+  }
+}
+
+TEST(GeminiRequest, SaysThatACallFailed) {
+  Message asked = assistant("");
+  asked.tool_calls = {{.id = "a", .name = "f"}, {.id = "b", .name = "g"}};
+  Message text = tool_result("a", "it broke");
+  Message object = tool_result("b", R"({"error":"no","reason":"timeout"})");
+  text.metadata["is_error"] = true;
+  object.metadata["is_error"] = true;
+  const Json parts = body(call_of({user("go"), asked, text, object}))["contents"][2]["parts"];
+  EXPECT_EQ(parts[0]["functionResponse"]["response"], json(R"({"error":"it broke"})"));
+  EXPECT_EQ(parts[1]["functionResponse"]["response"], json(R"({"error":"no","reason":"timeout"})"));
 }
 
 TEST(GeminiRequest, DeclaresToolsAndChoices) {

@@ -164,9 +164,9 @@ void ChatMessage::add_reasoning_details(const Json& details) {
   }
 }
 
-Json ChatMessage::provider_state(bool has_calls) {
+Json ChatMessage::provider_state() {
   Json state = Json::object();
-  if (has_calls && !reasoning_.empty() && quirks_.echo_reasoning == OpenAiQuirks::EchoReasoning::with_tool_calls) {
+  if (!reasoning_.empty() && quirks_.echo_reasoning == OpenAiQuirks::EchoReasoning::always) {
     state["reasoning_content"] = reasoning_;
   }
   if (reasoning_details_.is_array() && !reasoning_details_.empty()) {
@@ -180,7 +180,7 @@ std::optional<MessageCompleted> ChatMessage::complete(std::vector<Event>& events
   if (!calls) return std::nullopt;
   MessageCompleted completed{.message = assistant(std::move(text_)), .usage = std::move(usage_)};
   completed.message.tool_calls = *std::move(calls);
-  if (Json state = provider_state(!completed.message.tool_calls.empty()); !state.empty()) {
+  if (Json state = provider_state(); !state.empty()) {
     completed.message.metadata[provider_] = std::move(state);
   }
   set_finish(completed, finish_, kFinishes);

@@ -41,7 +41,7 @@ class ChatMessage {
   void add_content(const Json& content, std::vector<Event>& events);
   std::optional<std::string> add_calls(const Json& calls, std::vector<Event>& events);
   void add_reasoning_details(const Json& details);
-  Json provider_state(bool has_calls);
+  Json provider_state();
 
   std::string provider_;
   OpenAiQuirks quirks_;

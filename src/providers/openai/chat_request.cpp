@@ -98,8 +98,8 @@ Result<std::string> chat_body(const AdapterCall& call, const OpenAiCodecOptions&
   if (options.quirks.stream_usage) body["stream_options"] = kIncludeUsage;
   add_raw_options(call, options.quirks, family, {}, body);
   if (!stream.stream || !stream.stream_options) body.erase("stream_options");
-  ChatWriter writer(options, media);
-  if (!writer.body(body, call.request.messages, call.request.tools)) return std::unexpected(writer.error());
+  ChatWriter writer(options, media, model_of(call), call.request.tools);
+  if (!writer.body(body, call.request.messages)) return std::unexpected(writer.error());
   return writer.take();
 }
 

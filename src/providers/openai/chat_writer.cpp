@@ -7,6 +7,25 @@
 #include "providers/provider_json.hpp"
 
 namespace allm::openai_wire {
+namespace {
+
+// The answer that a run without an answer gets where a server requires one.
+constexpr std::string_view kNoAnswer = "(no answer)";
+
+// Whether the message has neither text nor calls. Some servers refuse it, and it says nothing.
+bool is_silent(const Message& message) {
+  return message.role == Role::assistant && message.tool_calls.empty() && joined_text(message.content).empty();
+}
+
+}  // namespace
+
+ChatWriter::ChatWriter(const OpenAiCodecOptions& options, std::span<const SendableMedia> media, std::string_view model,
+                       const std::vector<Tool>& tools)
+    : options_(options),
+      media_(media),
+      tools_(tools),
+      refuses_user_after_tool_(refuses_user_after_tool(options.quirks, model)),
+      calls_(chat_id_rule(options.quirks, model), tools) {}
 
 bool ChatWriter::text(std::string_view name, std::string_view value) {
   sink_.key(name);
@@ -18,7 +37,7 @@ bool ChatWriter::json(std::string_view name, const Json& value) {
   return sink_.json(value) || failure_.at(name);
 }
 
-bool ChatWriter::body(const Json& members, const MessageList& messages, const std::vector<Tool>& tools) {
+bool ChatWriter::body(const Json& members, const MessageList& messages) {
   sink_.begin_object();
   for (const auto& [name, value] : members.items()) {
     const bool is_messages = value.is_discarded() && name == "messages";
@@ -28,7 +47,7 @@ bool ChatWriter::body(const Json& members, const MessageList& messages, const st
       continue;
     }
     sink_.key(name);
-    if (!(is_messages ? this->messages(messages) : this->tools(tools))) return failure_.at(name);
+    if (!(is_messages ? this->messages(messages) : tools())) return failure_.at(name);
   }
   sink_.end_object();
   sink_.finish();
@@ -45,7 +64,12 @@ std::string ChatWriter::take() {
 
 bool ChatWriter::messages(const MessageList& messages) {
   sink_.begin_array();
+  bool after_tool = false;
   for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (is_silent(messages[i])) continue;
+    const Role role = messages[i].role;
+    if (after_tool && refuses_user_after_tool_ && (role == Role::user || role == Role::system)) missing_answer();
+    after_tool = role == Role::tool;
     sink_.begin_object();
     if (!message(messages[i])) return failure_.at(i);
     sink_.end_object();
@@ -54,12 +78,24 @@ bool ChatWriter::messages(const MessageList& messages) {
   return true;
 }
 
+void ChatWriter::missing_answer() {
+  sink_.begin_object();
+  sink_.key("role");
+  sink_.word(to_string(Role::assistant));
+  text("content", kNoAnswer);
+  sink_.end_object();
+}
+
+bool ChatWriter::tool_message(const Message& message) {
+  const SentCall& call = calls_.answered(message.tool_call_id.value_or(""));
+  if (!text("tool_call_id", call.id) || !content(message)) return false;
+  return !options_.quirks.tool_names || call.name.empty() || text("name", call.name);
+}
+
 bool ChatWriter::message(const Message& message) {
   sink_.key("role");
   sink_.word(to_string(message.role));
-  if (message.role == Role::tool) {
-    return text("tool_call_id", wire_tool_id(message.tool_call_id.value_or(""), options_.quirks)) && content(message);
-  }
+  if (message.role == Role::tool) return tool_message(message);
   if (message.role == Role::assistant) {
     if (!assistant(message)) return false;
   } else if (!(message.role == Role::user ? user_content(message) : content(message))) {
@@ -158,13 +194,7 @@ bool ChatWriter::assistant(const Message& message) {
   } else if (!content(message)) {
     return false;
   }
-  if (const Json* state = find_member(message.metadata, options_.provider)) {
-    const bool echoes = has_calls && quirks.echo_reasoning == OpenAiQuirks::EchoReasoning::with_tool_calls;
-    const Json* reasoning = echoes ? find_member(*state, "reasoning_content") : nullptr;
-    if (reasoning != nullptr && !json("reasoning_content", *reasoning)) return false;
-    const Json* details = find_member(*state, "reasoning_details");
-    if (details != nullptr && !json("reasoning_details", *details)) return false;
-  }
+  if (!reasoning(message)) return false;
   if (!has_calls) return true;
   sink_.key("tool_calls");
   sink_.begin_array();
@@ -175,15 +205,28 @@ bool ChatWriter::assistant(const Message& message) {
   return true;
 }
 
+// Writes the state that the provider needs, if this provider made the message.
+bool ChatWriter::reasoning(const Message& message) {
+  const Json* state = find_member(message.metadata, options_.provider);
+  if (options_.quirks.echo_reasoning == OpenAiQuirks::EchoReasoning::always) {
+    const std::string_view own = state == nullptr ? std::string_view() : text_member(*state, "reasoning_content");
+    if (!text("reasoning_content", own)) return false;
+  }
+  const Json* details = state == nullptr ? nullptr : find_member(*state, "reasoning_details");
+  return details == nullptr || json("reasoning_details", *details);
+}
+
 bool ChatWriter::call(const ToolCall& call) {
+  const SentCall& sent = calls_.add(call.id, call.name);
   sink_.begin_object();
-  if (!text("id", wire_tool_id(call.id, options_.quirks))) return false;
+  if (!text("id", sent.id)) return false;
   sink_.key("type");
   sink_.word("function");
   sink_.key("function");
   sink_.begin_object();
-  if (!text("name", call.name)) return failure_.at("function");
-  const Result<std::string> arguments = arguments_text(call);
+  if (!text("name", sent.name)) return failure_.at("function");
+  const Result<std::string> arguments =
+      options_.quirks.json_arguments ? json_arguments_text(call) : arguments_text(call);
   if (!arguments) {
     error_ = arguments.error();
     return false;
@@ -198,14 +241,14 @@ bool ChatWriter::call(const ToolCall& call) {
   return true;
 }
 
-bool ChatWriter::tools(const std::vector<Tool>& tools) {
+bool ChatWriter::tools() {
   sink_.begin_array();
-  for (std::size_t i = 0; i < tools.size(); ++i) {
+  for (std::size_t i = 0; i < tools_.size(); ++i) {
     sink_.begin_object();
     sink_.key("type");
     sink_.word("function");
     sink_.key("function");
-    if (!function(tools[i])) return failure_.at("function") || failure_.at(i);
+    if (!function(tools_[i])) return failure_.at("function") || failure_.at(i);
     sink_.end_object();
   }
   sink_.end_array();

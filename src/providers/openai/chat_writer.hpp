@@ -12,6 +12,7 @@
 #include "allm/tool.hpp"
 
 #include "data/text_sink.hpp"
+#include "providers/call_ids.hpp"
 #include "providers/content.hpp"
 #include "providers/openai/openai.hpp"
 
@@ -21,14 +22,14 @@ namespace allm::openai_wire {
 // path in the body.
 class ChatWriter {
  public:
-  // `media` are those of the messages, in order, checked against chat_rules. `options` and `media` must outlive the
-  // writer.
-  ChatWriter(const OpenAiCodecOptions& options, std::span<const SendableMedia> media)
-      : options_(options), media_(media) {}
+  // `media` are those of the messages, in order, checked against chat_rules. `options`, `media` and `tools` must
+  // outlive the writer.
+  ChatWriter(const OpenAiCodecOptions& options, std::span<const SendableMedia> media, std::string_view model,
+             const std::vector<Tool>& tools);
 
   // Writes a body in the order of its members. A member `messages` or `tools` whose value is later() is written from
-  // the arguments.
-  bool body(const Json& members, const MessageList& messages, const std::vector<Tool>& tools);
+  // the argument and the tools.
+  bool body(const Json& members, const MessageList& messages);
   Error error() const { return error_ ? *error_ : failure_.error(); }
   std::string take();
 
@@ -37,7 +38,9 @@ class ChatWriter {
 
  private:
   bool messages(const MessageList& messages);
+  void missing_answer();
   bool message(const Message& message);
+  bool tool_message(const Message& message);
   bool content(const Message& message);
   bool user_content(const Message& message);
   bool part(const Part& part);
@@ -45,8 +48,9 @@ class ChatWriter {
   bool file(const SendableMedia& media);
   bool audio(const SendableMedia& media);
   bool assistant(const Message& message);
+  bool reasoning(const Message& message);
   bool call(const ToolCall& call);
-  bool tools(const std::vector<Tool>& tools);
+  bool tools();
   bool function(const Tool& tool);
   // Write a member; if that fails, its name is added to the error's path.
   bool text(std::string_view name, std::string_view value);
@@ -54,6 +58,9 @@ class ChatWriter {
 
   const OpenAiCodecOptions& options_;
   std::span<const SendableMedia> media_;
+  const std::vector<Tool>& tools_;
+  const bool refuses_user_after_tool_;
+  SentCalls calls_;
   codec::Failure failure_;
   codec::TextSink sink_{failure_, 1024};
   std::optional<Error> error_;  // an error that is not about a single value

@@ -1,5 +1,7 @@
 #include "providers/openai/model_family.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <string>
 
@@ -29,5 +31,14 @@ ModelFamily family_of(std::string_view model) {
           .has_verbosity = late_gpt && !for_chat,
           .completion_tokens = o_series || late_gpt || name.starts_with("gpt-4o") || name.starts_with("gpt-4.1")};
 }
+
+bool is_mistral_model(std::string_view model) {
+  constexpr std::array<std::string_view, 8> kNames = {"mistral",   "mixtral", "ministral", "devstral",
+                                                      "codestral", "pixtral", "magistral", "voxtral"};
+  const std::string name = lower_case(model);
+  return std::ranges::any_of(kNames, [&name](std::string_view part) { return name.find(part) != std::string::npos; });
+}
+
+bool is_claude_model(std::string_view model) { return lower_case(model).find("claude") != std::string::npos; }
 
 }  // namespace allm::openai_wire

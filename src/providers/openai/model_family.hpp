@@ -15,4 +15,8 @@ struct ModelFamily {
 // Names are compared without regard to case. Models of others have none of these properties.
 ModelFamily family_of(std::string_view model);
 
+// Whether the name is that of a model of Mistral or Anthropic, as servers with models of many makers write it.
+bool is_mistral_model(std::string_view model);
+bool is_claude_model(std::string_view model);
+
 }  // namespace allm::openai_wire

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "providers/call_ids.hpp"
 #include "providers/codec.hpp"
 
 namespace allm {
@@ -16,10 +17,10 @@ namespace allm {
 struct OpenAiQuirks {
   enum class MaxTokens : std::uint8_t { by_model, max_tokens, max_completion_tokens };
   enum class ReasoningOptions : std::uint8_t { by_model, always };
-  enum class ToolIds : std::uint8_t { up_to_40, nine_alphanumerics };
+  enum class ToolIds : std::uint8_t { up_to_40, nine_alphanumerics, by_model };
   enum class Files : std::uint8_t { none, file_part, document_url };
   enum class Audio : std::uint8_t { none, input_audio };
-  enum class EchoReasoning : std::uint8_t { never, with_tool_calls };
+  enum class EchoReasoning : std::uint8_t { never, always };
 
   // The name of the token limit. OpenAI's newer models refuse the old name; most other servers know only the old one.
   MaxTokens max_tokens = MaxTokens::by_model;
@@ -42,9 +43,17 @@ struct OpenAiQuirks {
   Audio audio = Audio::input_audio;
   // Whether messages may have a `name`.
   bool message_names = true;
-  // Which tool call ids the server accepts. Others are replaced by a hash of the id.
+  // Whether a tool message has the tool's name. OpenAI needs none; a gateway that translates for a provider without ids
+  // (Google) does, and so do the prompt templates of many models.
+  bool tool_names = false;
+  // Which tool call ids the server accepts; others are replaced. `by_model`: the server has models of many makers, and
+  // Claude and Mistral models need ids of their own form.
   ToolIds tool_ids = ToolIds::up_to_40;
-  // Whether the text of a model's reasoning is sent back with its tool calls. Some servers require it, some refuse it.
+  // Whether the arguments of an earlier call must be the text of a JSON object, because the server parses them. If a
+  // model wrote anything else, {} is sent; the call's answer says what was wrong.
+  bool json_arguments = false;
+  // Whether the text of a model's reasoning is sent back with its messages. Some servers require it, also as "" for a
+  // message without reasoning; some refuse it.
   EchoReasoning echo_reasoning = EchoReasoning::never;
   // The value of `tool_choice` for "must call some tool".
   std::string_view required_choice = "required";

@@ -14,7 +14,10 @@ constexpr Quirks kCompatible = {.max_tokens = Quirks::MaxTokens::max_tokens,
                                 .reasoning_options = Quirks::ReasoningOptions::always,
                                 .prompt_cache = false,
                                 .files = Quirks::Files::none,
-                                .audio = Quirks::Audio::none};
+                                .audio = Quirks::Audio::none,
+                                .tool_names = true,
+                                .tool_ids = Quirks::ToolIds::by_model,
+                                .json_arguments = true};
 
 constexpr Quirks ollama() {
   Quirks quirks = kCompatible;
@@ -68,7 +71,7 @@ constexpr Quirks mistral() {
 
 constexpr Quirks deepseek() {
   Quirks quirks = kCompatible;
-  quirks.echo_reasoning = Quirks::EchoReasoning::with_tool_calls;  // refused without it in thinking mode
+  quirks.echo_reasoning = Quirks::EchoReasoning::always;  // refused without it in thinking mode, the default
   quirks.parallel_flag = false;
   return quirks;
 }

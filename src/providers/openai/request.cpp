@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <utility>
 
 #include "data/ascii.hpp"
@@ -28,8 +27,6 @@ std::string_view host_of(std::string_view url) {
   if (scheme != std::string_view::npos) url.remove_prefix(scheme + 3);
   return url.substr(0, url.find_first_of("/?:"));
 }
-
-bool is_alphanumeric(char c) { return is_letter(c) || is_digit(c); }
 
 }  // namespace
 
@@ -89,32 +86,21 @@ void add_raw_options(const AdapterCall& call, const OpenAiQuirks& quirks, const 
   }
 }
 
-std::string short_hash(std::string_view text, std::size_t size) {
-  constexpr std::string_view kAlphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-  // FNV-1a, with a mixing step between letters, because 64 bits are not enough for all letters.
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  std::string result;
-  for (std::size_t i = 0; i < size; ++i) {
-    hash ^= hash >> 33U;
-    hash *= 0xff51afd7ed558ccdU;
-    hash ^= hash >> 29U;
-    result += kAlphabet[hash % kAlphabet.size()];
-  }
-  return result;
-}
-
-std::string wire_tool_id(std::string_view id, const OpenAiQuirks& quirks) {
-  constexpr std::size_t kMaxId = 40;
-  constexpr std::size_t kShortId = 9;
+CallIdRule chat_id_rule(const OpenAiQuirks& quirks, std::string_view model) {
   switch (quirks.tool_ids) {
-    case OpenAiQuirks::ToolIds::nine_alphanumerics:
-      return id.size() == kShortId && std::ranges::all_of(id, is_alphanumeric) ? std::string(id)
-                                                                               : short_hash(id, kShortId);
     case OpenAiQuirks::ToolIds::up_to_40:
+      return CallIdRule::up_to_40;
+    case OpenAiQuirks::ToolIds::nine_alphanumerics:
+      return CallIdRule::nine_alphanumerics;
+    case OpenAiQuirks::ToolIds::by_model:
       break;
   }
-  return !id.empty() && id.size() <= kMaxId ? std::string(id) : "call_" + short_hash(id, 24);
+  if (is_mistral_model(model)) return CallIdRule::nine_alphanumerics;
+  return is_claude_model(model) ? CallIdRule::word_up_to_40 : CallIdRule::up_to_40;
+}
+
+bool refuses_user_after_tool(const OpenAiQuirks& quirks, std::string_view model) {
+  return chat_id_rule(quirks, model) == CallIdRule::nine_alphanumerics;
 }
 
 Result<std::string> arguments_text(const ToolCall& call) {
@@ -122,6 +108,15 @@ Result<std::string> arguments_text(const ToolCall& call) {
     return *call.raw_arguments;
   }
   return write_json(call.arguments.is_null() ? Json::object() : call.arguments);
+}
+
+Result<std::string> json_arguments_text(const ToolCall& call) {
+  const bool may_be_wrong = call.raw_arguments && !call.raw_arguments->empty() && call.arguments.empty();
+  if (may_be_wrong) {
+    const std::optional<Json> value = parse_provider_json(*call.raw_arguments);
+    if (!value || !value->is_object()) return "{}";
+  }
+  return arguments_text(call);
 }
 
 const Json& parameters_of(const Tool& tool) {

@@ -7,6 +7,7 @@
 
 #include "allm/adapter.hpp"
 
+#include "providers/call_ids.hpp"
 #include "providers/content.hpp"
 #include "providers/openai/model_family.hpp"
 #include "providers/openai/openai.hpp"
@@ -30,13 +31,15 @@ const Json* option_of(const AdapterCall& call, std::string_view name);
 void add_raw_options(const AdapterCall& call, const OpenAiQuirks& quirks, const ModelFamily& family,
                      std::span<const std::string_view> merged, Json& body);
 
-// The id if the server accepts it, else a hash of it.
-std::string wire_tool_id(std::string_view id, const OpenAiQuirks& quirks);
-// A hash of the text: `size` letters and digits.
-std::string short_hash(std::string_view text, std::size_t size);
+// The ids that the server accepts at Chat Completions.
+CallIdRule chat_id_rule(const OpenAiQuirks& quirks, std::string_view model);
+// Whether the server refuses a user message directly after the result of a tool, as Mistral's models do.
+bool refuses_user_after_tool(const OpenAiQuirks& quirks, std::string_view model);
 
 // The text of a call's arguments: the model's original text if it is known.
 Result<std::string> arguments_text(const ToolCall& call);
+// The same, or {} if the model's text is not a JSON object.
+Result<std::string> json_arguments_text(const ToolCall& call);
 // The schema of a tool's arguments. An empty schema becomes "an object without properties", because {} is refused.
 const Json& parameters_of(const Tool& tool);
 

@@ -36,20 +36,33 @@ Json input_content(const Message& message, std::span<const SendableMedia>& media
   return parts;
 }
 
-Status add_assistant(const Message& message, const OpenAiCodecOptions& options, bool reasons, Json& input) {
+// Appends the kept items, with the ids that the calls have in this request.
+void add_items(const Json& items, SentCalls& calls, Json& input) {
+  for (const Json& item : items) {
+    Json& added = input.emplace_back(item);
+    if (text_member(item, "type") != "function_call") continue;
+    const SentCall& call = calls.add(text_member(item, "call_id"), text_member(item, "name"));
+    added["call_id"] = call.id;
+    added["name"] = call.name;
+  }
+}
+
+Status add_assistant(const Message& message, const OpenAiCodecOptions& options, bool reasons, SentCalls& calls,
+                     Json& input) {
   if (const Json* state = find_member(message.metadata, options.provider); state != nullptr && reasons) {
     const Json* items = find_member(*state, "output");
     if (items != nullptr && matches(*items, message)) {
-      input.insert(input.end(), items->begin(), items->end());
+      add_items(*items, calls, input);
       return {};
     }
   }
   std::string text = joined_text(message.content);
-  if (!text.empty() || message.tool_calls.empty()) input.push_back(text_item(text));
+  if (!text.empty()) input.push_back(text_item(text));
   for (const ToolCall& call : message.tool_calls) {
     Result<std::string> arguments = arguments_text(call);
     if (!arguments) return std::unexpected(arguments.error());
-    input.push_back(call_item(wire_tool_id(call.id, options.quirks), call.name, *arguments));
+    const SentCall& sent = calls.add(call.id, call.name);
+    input.push_back(call_item(sent.id, sent.name, *arguments));
   }
   return {};
 }
@@ -57,6 +70,7 @@ Status add_assistant(const Message& message, const OpenAiCodecOptions& options, 
 Result<Json> input_of(const AdapterCall& call, const OpenAiCodecOptions& options, bool reasons,
                       std::span<const SendableMedia> media) {
   Json input = Json::array();
+  SentCalls calls(CallIdRule::up_to_64, call.request.tools);
   for (const Message& message : call.request.messages) {
     switch (message.role) {
       case Role::system:
@@ -66,13 +80,13 @@ Result<Json> input_of(const AdapterCall& call, const OpenAiCodecOptions& options
         input.push_back({{"role", "user"}, {"content", input_content(message, media)}});
         break;
       case Role::assistant:
-        if (Status added = add_assistant(message, options, reasons, input); !added) {
+        if (Status added = add_assistant(message, options, reasons, calls, input); !added) {
           return std::unexpected(added.error());
         }
         break;
       case Role::tool:
         input.push_back({{"type", "function_call_output"},
-                         {"call_id", wire_tool_id(message.tool_call_id.value_or(""), options.quirks)},
+                         {"call_id", calls.answered(message.tool_call_id.value_or("")).id},
                          {"output", input_content(message, media)}});
         break;
     }
