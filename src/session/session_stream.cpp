@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "allm/session_ops.hpp"
@@ -41,7 +42,15 @@ Session SessionReducer::session() const {
   Session left = seed_;
   left.status = SessionStatus::idle;
   left.pending_tool_calls.clear();
-  if (const Result<StepResult> last = collector_.step_result()) left.thread = last->thread;
+  return after_last_step(std::move(left));
+}
+
+// Calls that the last step left to the program are still pending, because the thread has them without an answer.
+Session SessionReducer::after_last_step(Session left) const {
+  const Result<StepResult> last = collector_.step_result();
+  if (!last) return left;
+  if (std::holds_alternative<ended::Manual>(last->end)) return after_step(std::move(left), *last);
+  left.thread = last->thread;
   return left;
 }
 
@@ -61,8 +70,7 @@ Session SessionReducer::unfinished_approval() const {
   }
   left.pending_tool_calls = std::move(unanswered);
   if (left.pending_tool_calls.empty()) left.status = SessionStatus::idle;
-  if (const Result<StepResult> last = collector_.step_result()) left.thread = last->thread;
-  return left;
+  return after_last_step(std::move(left));
 }
 
 Result<SessionTurn> SessionReducer::turn() const {
