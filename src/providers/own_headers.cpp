@@ -26,8 +26,8 @@ constexpr std::array<std::string_view, 14> kOfTransport = {"accept-encoding",
                                                            "trailer",
                                                            "transfer-encoding",
                                                            "upgrade"};
-constexpr std::array<std::string_view, 8> kSecretNames = {"authorization", "key",    "token",      "secret",
-                                                          "password",      "cookie", "credential", "signature"};
+constexpr std::array<std::string_view, 7> kSecretNames = {"authorization", "token",      "secret",   "password",
+                                                          "cookie",        "credential", "signature"};
 
 bool same_name(std::string_view a, std::string_view b) { return a.size() == b.size() && contains_word(a, b); }
 
@@ -45,8 +45,21 @@ bool is_value(std::string_view value) {
   });
 }
 
+// Whether a word of the name is "key", or its last word ends with it (apikey). A part of another word does not count:
+// the headers of the gateway Portkey begin with x-portkey-, and most of them are not secret.
+bool names_a_key(std::string_view name) {
+  while (true) {
+    const std::size_t end = std::min(name.find_first_of("-_"), name.size());
+    const std::string_view word = name.substr(0, end);
+    if (same_name(word, "key")) return true;
+    if (end == name.size()) return word.size() > 3 && same_name(word.substr(word.size() - 3), "key");
+    name.remove_prefix(end + 1);
+  }
+}
+
 bool looks_like_key(const HttpHeader& header) {
-  return std::ranges::any_of(kSecretNames, [&](std::string_view part) { return contains_word(header.name, part); }) ||
+  return names_a_key(header.name) ||
+         std::ranges::any_of(kSecretNames, [&](std::string_view part) { return contains_word(header.name, part); }) ||
          redact(header.value) != header.value;
 }
 
