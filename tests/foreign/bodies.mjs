@@ -48,7 +48,8 @@ function reportDifferences(differences, used, report) {
     const entry = expected.find((candidate) => explains(candidate, difference));
     if (entry) used.add(entry);
     const { provider, requests, path, kind, client, allm } = difference;
-    const values = kind === "differ" ? `${short(client)}, allm ${short(allm)}` : short(kind === "only allm" ? allm : client);
+    const one = kind === "only allm" ? allm : client;
+    const values = kind === "differ" ? `${short(client)}, allm ${short(allm)}` : short(one);
     const line = `${provider}, request ${requests.join(", ")}: ${path}: ${kind} ${values}`;
     if (entry) report.print(`  ${line}`);
     report.check(line, entry ? null : "this difference is not in expected_differences.json");

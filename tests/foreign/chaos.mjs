@@ -29,7 +29,7 @@ function faultOf(task, answer) {
   const error = errorOf(answer)?.data;
   if (error && !reasons.includes(error.reason)) return `reason ${error.reason}: ${error.message}`;
   if (!isPrefix(answer.seen.text, task.expected)) return `wrong text ${JSON.stringify(answer.seen.text)}`;
-  if (!error && answer.result.text !== task.expected) return `no error, but the text ${JSON.stringify(answer.result.text)}`;
+  if (!error && answer.result.text !== task.expected) return `no error, but ${JSON.stringify(answer.result.text)}`;
   for (const call of answer.seen.calls) {
     if (!task.calls.some((known) => JSON.stringify(known) === JSON.stringify(call))) {
       return `a tool ran with ${JSON.stringify(call)}`;
@@ -38,8 +38,8 @@ function faultOf(task, answer) {
   return null;
 }
 
-// The servers with a proxy in front of each. Portkey and the bridges are disturbed only in front: what they make of a bad
-// connection behind them is their affair.
+// The servers with a proxy in front of each. Portkey and the bridges are disturbed only in front, because we test what
+// allm makes of a bad connection, not what they do.
 async function disturbedServers({ aimock, bridges, portkey }, next) {
   const proxies = [];
   const disturbed = async (url) => {

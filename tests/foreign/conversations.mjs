@@ -112,8 +112,10 @@ async function geminiConversation(url) {
   ] }];
   const ask = async (more) => {
     const parts = [];
-    const stream = await api.generateContentStream({ model: "gemini-2.5-flash", contents, config: { ...common, ...more } });
-    for await (const chunk of stream) parts.push(...(chunk.candidates?.[0]?.content?.parts ?? []));
+    const request = { model: "gemini-2.5-flash", contents, config: { ...common, ...more } };
+    for await (const chunk of await api.generateContentStream(request)) {
+      parts.push(...(chunk.candidates?.[0]?.content?.parts ?? []));
+    }
     contents.push({ role: "model", parts });
     return parts;
   };

@@ -34,12 +34,14 @@ function complete(answer, finish = "stop") {
   return equal("finish_reason", answer.result.finish_reason, finish);
 }
 
-function failed(reason, status) {
+function failed(reason, status, message) {
   return (answer) => {
     if (answer.fault) return answer.fault;
     const error = errorOf(answer)?.data;
     if (!error) return `no error, but ${show(answer.result)}`;
-    return first(equal("reason", error.reason, reason), equal("status", error.status ?? null, status));
+    return first(equal("reason", error.reason, reason), equal("status", error.status ?? null, status),
+      error.message.includes(message) ? null : `the message is ${show(error.message)}`,
+      URL.canParse(error.metadata.url ?? "") ? null : `the URL is ${show(error.metadata.url)}`);
   };
 }
 
@@ -102,9 +104,9 @@ export const features = [
     name: "whole, tools", job: { ...agent("weather and time"), stream: false }, client: ["calls"],
     check: agentAnswer([rome, tokyo]),
   },
-  { name: "401", job: { prompt: "error 401" }, check: failed("authentication_failed", 401) },
-  { name: "429", job: { prompt: "error 429" }, check: failed("rate_limited", 429) },
-  { name: "500", job: { prompt: "error 500" }, check: failed("provider_unavailable", 500) },
+  { name: "401", job: { prompt: "error 401" }, check: failed("authentication_failed", 401, "the key is wrong") },
+  { name: "429", job: { prompt: "error 429" }, check: failed("rate_limited", 429, "slow down") },
+  { name: "500", job: { prompt: "error 500" }, check: failed("provider_unavailable", 500, "the server has a fault") },
   { name: "disconnect", job: { prompt: "hang up" }, check: cutOff },
 ];
 

@@ -43,7 +43,8 @@ export function rowsOf({ aimock, bridges, portkey: gateway }) {
     .map((provider) => ({ provider, base_url: `${aimock}/v1`, model: "some-model" }));
   presets.push({ provider: "openrouter", base_url: `${aimock}/api/v1`, model: "openai/gpt-4.1-mini" });
   presets.push({
-    provider: "azure", base_url: `${aimock}/openai/deployments/gpt-4.1-mini?api-version=2024-10-21`, model: "gpt-4.1-mini",
+    provider: "azure", model: "gpt-4.1-mini",
+    base_url: `${aimock}/openai/deployments/gpt-4.1-mini?api-version=2024-10-21`,
   });
   for (const row of presets) row.name = `${row.provider}, aimock`;
   const throughBridges = Object.entries(bridges).flatMap(([style, url]) => bridged.map((row) => ({

@@ -53,11 +53,12 @@ export async function startAimock(name, chaos = []) {
   writeFileSync(file, JSON.stringify({ fixtures }));
   const port = await freePort();
   const script = join(packageFolder("@copilotkit/aimock"), "dist", "cli.js");
-  const parameters = ["-p", String(port), "-f", file, "--strict", "--log-level", "warn", "--validate-on-load", ...chaos];
-  return start(name, port, script, parameters);
+  const parameters = ["-p", String(port), "-f", file, "--strict", "--log-level", "warn", "--validate-on-load"];
+  return start(name, port, script, [...parameters, ...chaos]);
 }
 
-// mock-ollama translates between Anthropic's protocol and both of OpenAI's. `style` is the protocol of the server behind.
+// mock-ollama translates between Anthropic's protocol and both of OpenAI's. `style` is the protocol that `upstream`
+// speaks.
 export async function startBridge(style, upstream) {
   const port = await freePort();
   const script = join(packageFolder("mock-ollama"), "dist", "index.js");
