@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "data/surrogates.hpp"
+
 namespace allm {
 namespace {
 
@@ -13,9 +15,7 @@ bool is_duplicate_key(const Error& error) {
   return validation != nullptr && !validation->errors.empty() && validation->errors.front().reason == "duplicate_key";
 }
 
-}  // namespace
-
-std::optional<Json> parse_provider_json(std::string_view text) {
+std::optional<Json> parse_valid(std::string_view text) {
   // The caller has limited the size of the text.
   const std::size_t size = std::max<std::size_t>(text.size(), 1);
   Result<Json> value = parse_json(text, {.max_bytes = size, .max_string_bytes = size});
@@ -25,6 +25,79 @@ std::optional<Json> parse_provider_json(std::string_view text) {
   Json lenient = Json::parse(text, nullptr, false);
   if (lenient.is_discarded()) return std::nullopt;
   return lenient;
+}
+
+std::size_t count_strings(const Json& value) {
+  if (value.is_string()) return 1;
+  if (!value.is_structured()) return 0;
+  std::size_t count = value.is_object() ? value.size() : 0;
+  for (const Json& element : value) count += count_strings(element);
+  return count;
+}
+
+// Puts the halves back into the pieces, in the form that a SurrogateJoiner reads.
+class HalfWriter {
+ public:
+  HalfWriter(const std::vector<SplitHalf>& halves, PiecePaths pieces) : halves_(halves), pieces_(pieces) {}
+
+  void visit(Json& value) {
+    if (value.is_string()) return visit_text(value.get_ref<std::string&>());
+    if (value.is_array()) {
+      for (Json& element : value) visit(element);
+    }
+    if (!value.is_object()) return;
+    const std::size_t parent = path_.size();
+    for (auto& [key, member] : value.items()) {
+      ++index_;
+      path_ += (parent == 0 ? "" : ".") + key;
+      visit(member);
+      path_.resize(parent);
+    }
+  }
+
+ private:
+  void visit_text(std::string& text) {
+    const bool is_piece = std::ranges::find(pieces_, path_) != pieces_.end();
+    for (const SplitHalf& half : halves_) {
+      if (!is_piece || half.string != index_) continue;
+      // U+FFFD has as many bytes as a half.
+      text.replace(half.is_low() ? 0 : text.size() - kHalfBytes, kHalfBytes, half_bytes(half.half));
+    }
+    ++index_;
+  }
+
+  const std::vector<SplitHalf>& halves_;
+  PiecePaths pieces_;
+  std::size_t index_ = 0;  // of the next string
+  std::string path_;
+};
+
+}  // namespace
+
+std::optional<Json> parse_provider_json(std::string_view text) {
+  if (std::optional<Json> value = parse_valid(text)) return value;
+  const std::optional<MendedJson> mended = mend_surrogates(text);
+  return mended ? parse_valid(mended->text) : std::nullopt;
+}
+
+std::optional<Json> parse_event_json(std::string_view text, PiecePaths pieces) {
+  if (std::optional<Json> value = parse_valid(text)) return value;
+  const std::optional<MendedJson> mended = mend_surrogates(text);
+  if (!mended) return std::nullopt;
+  std::optional<Json> value = parse_valid(mended->text);
+  // The counts differ if a key was repeated; the halves are lone then.
+  if (value && count_strings(*value) == mended->strings) HalfWriter(mended->halves, pieces).visit(*value);
+  return value;
+}
+
+Json without_halves(Json value) {
+  if (value.is_string()) {
+    auto& text = value.get_ref<std::string&>();
+    if (begins_with_low_half(text) || ends_with_high_half(text)) text = without_halves(std::string_view(text));
+  } else if (value.is_structured()) {
+    for (Json& element : value) element = without_halves(std::move(element));
+  }
+  return value;
 }
 
 const Json* find_member(const Json& value, std::string_view key) {
@@ -58,7 +131,12 @@ std::optional<std::int64_t> integer_member(const Json& value, std::string_view k
 ToolCall tool_call_from_text(std::string id, std::string name, std::string raw_arguments) {
   ToolCall call{.id = std::move(id), .name = std::move(name)};
   // Strict, unlike the rest of a response: a tool must not run with ambiguous arguments.
-  if (Result<Json> value = parse_json(raw_arguments); value && value->is_object()) call.arguments = *std::move(value);
+  Result<Json> value = parse_json(raw_arguments);
+  if (const auto mended = value ? std::nullopt : mend_surrogates(raw_arguments)) {
+    value = parse_json(mended->text);
+    if (value) raw_arguments = mended->text;
+  }
+  if (value && value->is_object()) call.arguments = *std::move(value);
   call.raw_arguments = std::move(raw_arguments);
   return call;
 }

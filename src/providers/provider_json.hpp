@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,8 +14,17 @@
 namespace allm {
 
 // The value of a text, or nullopt if it is not JSON within the usual limits of depth and count. The caller limits its
-// size. If an object repeats a key, the last value is used; integers beyond 64 bits become doubles.
+// size. If an object repeats a key, the last value is used; integers beyond 64 bits become doubles; a lone surrogate
+// becomes U+FFFD.
 std::optional<Json> parse_provider_json(std::string_view text);
+
+// Paths of the texts of an event that are pieces of a longer text: keys, joined by dots, without array indexes.
+using PiecePaths = std::span<const std::string_view>;
+// The value of one event of a stream. As above, but a surrogate at the start or the end of a piece is kept, in the form
+// of data/surrogates.hpp: the pieces must be joined by a SurrogateJoiner, which joins its other half.
+std::optional<Json> parse_event_json(std::string_view text, PiecePaths pieces);
+// The value with U+FFFD instead of the surrogates that parse_event_json keeps.
+Json without_halves(Json value);
 
 // The member of an object. Null if it is absent or JSON's null, or if `value` is not an object.
 const Json* find_member(const Json& value, std::string_view key);
@@ -23,8 +33,8 @@ std::string_view text_member(const Json& value, std::string_view key);
 // The value of a member that is an integer or a double without a fraction; nullopt otherwise.
 std::optional<std::int64_t> integer_member(const Json& value, std::string_view key);
 
-// A tool call from the text of its arguments. `raw_arguments` is the unchanged text; `arguments` is its value, or {} if
-// it is not a JSON object.
+// A tool call from the text of its arguments. `raw_arguments` is the text, in which only escapes of lone surrogates are
+// replaced by that of U+FFFD; `arguments` is its value, or {} if it is not a JSON object.
 ToolCall tool_call_from_text(std::string id, std::string name, std::string raw_arguments);
 
 // A token count of a provider: absent, or not negative.

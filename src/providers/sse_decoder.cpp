@@ -8,8 +8,8 @@
 
 namespace allm {
 
-SseDecoder::SseDecoder(std::string_view provider, bool include_raw_chunks)
-    : provider_(provider), include_raw_chunks_(include_raw_chunks) {}
+SseDecoder::SseDecoder(std::string_view provider, bool include_raw_chunks, PiecePaths pieces)
+    : provider_(provider), include_raw_chunks_(include_raw_chunks), pieces_(pieces) {}
 
 void SseDecoder::set_limits(const DecoderLimits& limits) {
   max_body_bytes_ = limits.max_body_bytes;
@@ -54,9 +54,9 @@ void SseDecoder::take(const SseEvent& event, std::vector<Event>& events) {
 void SseDecoder::take_event(const SseEvent& event, std::vector<Event>& events) {
   if (event.data.empty() || event.data == "[DONE]") return;
   if (!include_raw_chunks_ && take_common(event.data, events)) return;
-  const std::optional<Json> chunk = parse_provider_json(event.data);
+  const std::optional<Json> chunk = parse_event_json(event.data, pieces_);
   if (!chunk || !chunk->is_object()) return fail_malformed("an event is not a JSON object", event.data, events);
-  if (include_raw_chunks_) events.emplace_back(RawChunk{*chunk});
+  if (include_raw_chunks_) events.emplace_back(RawChunk{without_halves(*chunk)});
   take_chunk(event.event, *chunk, events);
 }
 

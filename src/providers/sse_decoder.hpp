@@ -9,6 +9,7 @@
 
 #include "http/sse_parser.hpp"
 #include "providers/codec.hpp"
+#include "providers/provider_json.hpp"
 
 namespace allm {
 
@@ -20,7 +21,8 @@ class SseDecoder : public BodyDecoder {
   void set_limits(const DecoderLimits& limits) override;
 
  protected:
-  SseDecoder(std::string_view provider, bool include_raw_chunks);
+  // `pieces` must outlive the decoder.
+  SseDecoder(std::string_view provider, bool include_raw_chunks, PiecePaths pieces);
 
   // Handles one event of the stream. By default, end marks are skipped, and events that take_common does not handle go
   // to take_chunk.
@@ -47,6 +49,7 @@ class SseDecoder : public BodyDecoder {
   bool has_ended() const { return done_; }
   std::string_view provider() const { return provider_; }
   bool include_raw_chunks() const { return include_raw_chunks_; }
+  PiecePaths pieces() const { return pieces_; }
   // The text so far that was not part of an event, truncated to a limit.
   std::string_view stray() const { return parser_.stray(); }
   bool has_events() const { return event_index_ >= 0; }
@@ -57,6 +60,7 @@ class SseDecoder : public BodyDecoder {
 
   std::string provider_;
   bool include_raw_chunks_;
+  PiecePaths pieces_;
   bool done_ = false;
   std::size_t max_body_bytes_ = DecoderLimits().max_body_bytes;
   std::size_t received_ = 0;

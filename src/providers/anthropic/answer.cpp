@@ -111,15 +111,20 @@ std::string_view AnthropicAnswer::append(std::int64_t index, Delta kind, std::st
                     (kind == Delta::thinking && block->kind == Kind::thinking) ||
                     (kind == Delta::input_json && block->kind != Kind::text && block->kind != Kind::thinking);
   if (!fits) return kWrongDelta;
-  block->body += text;
-  if (block->kind == Kind::text || block->kind == Kind::answer) {
-    events.emplace_back(TextDelta{.delta = std::string(text)});
-  } else if (block->kind == Kind::thinking) {
-    events.emplace_back(ReasoningDelta{.delta = std::string(text)});
-  } else if (block->kind == Kind::call) {
-    events.emplace_back(ToolCallDelta{block->call.id, std::string(text)});
-  }
+  append_body(*block, block->joiner.add(text), events);
   return {};
+}
+
+void AnthropicAnswer::append_body(Block& block, std::string_view text, std::vector<Event>& events) {
+  if (text.empty()) return;
+  block.body += text;
+  if (block.kind == Kind::text || block.kind == Kind::answer) {
+    events.emplace_back(TextDelta{.delta = std::string(text)});
+  } else if (block.kind == Kind::thinking) {
+    events.emplace_back(ReasoningDelta{.delta = std::string(text)});
+  } else if (block.kind == Kind::call) {
+    events.emplace_back(ToolCallDelta{block.call.id, std::string(text)});
+  }
 }
 
 std::string_view AnthropicAnswer::add_citation(std::int64_t index, const Json& citation) {
@@ -137,6 +142,7 @@ void AnthropicAnswer::stop_block(std::int64_t index, std::vector<Event>& events)
 
 void AnthropicAnswer::stop(Block& block, std::vector<Event>& events) {
   block.open = false;
+  append_body(block, block.joiner.end(), events);
   switch (block.kind) {
     case Kind::text:
       text_pending_ = text_pending_ || !block.body.empty();

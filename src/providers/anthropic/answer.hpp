@@ -11,6 +11,8 @@
 
 #include "allm/event.hpp"
 
+#include "data/surrogates.hpp"
+
 namespace allm {
 
 class AnthropicAnswer {
@@ -43,13 +45,15 @@ class AnthropicAnswer {
     std::int64_t index = 0;
     Kind kind = Kind::other;
     bool open = true;
-    Json start = nullptr;   // the block as the provider sent its start
-    std::string body = {};  // its text, thinking or JSON so far
+    Json start = nullptr;         // the block as the provider sent its start
+    std::string body = {};        // its text, thinking or JSON so far
+    SurrogateJoiner joiner = {};  // of the body
     std::string signature = {};
     ToolCall call = {};
   };
 
   Block* find_open(std::int64_t index);
+  static void append_body(Block& block, std::string_view text, std::vector<Event>& events);
   void stop(Block& block, std::vector<Event>& events);
   std::string text() const;
   Json content_blocks() const;

@@ -1,6 +1,7 @@
 #include "providers/anthropic/stream.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -15,6 +16,8 @@
 namespace allm {
 namespace {
 
+constexpr std::array<std::string_view, 3> kPieces = {"delta.text", "delta.partial_json", "delta.thinking"};
+
 const Json& member_or_null(const Json& value, std::string_view key) {
   static const Json kNull = nullptr;
   const Json* member = find_member(value, key);
@@ -24,7 +27,7 @@ const Json& member_or_null(const Json& value, std::string_view key) {
 }  // namespace
 
 AnthropicStream::AnthropicStream(AnthropicAnswer answer, HttpResponseHead head, bool include_raw_chunks)
-    : SseDecoder(kAnthropic, include_raw_chunks), answer_(std::move(answer)), head_(std::move(head)) {}
+    : SseDecoder(kAnthropic, include_raw_chunks, kPieces), answer_(std::move(answer)), head_(std::move(head)) {}
 
 bool AnthropicStream::take_common(std::string_view data, std::vector<Event>& events) {
   if (!answer_.started()) return false;

@@ -38,6 +38,15 @@ constexpr std::array<FinishWord, 16> kEndings = {{
 constexpr std::array<std::string_view, 4> kCandidateFacts = {"finishMessage", "groundingMetadata", "citationMetadata",
                                                              "urlContextMetadata"};
 
+void show(bool is_thought, std::string_view text, std::vector<Event>& events) {
+  if (text.empty()) return;
+  if (is_thought) {
+    events.emplace_back(ReasoningDelta{.delta = std::string(text)});
+  } else {
+    events.emplace_back(TextDelta{.delta = std::string(text)});
+  }
+}
+
 }  // namespace
 
 GeminiAnswer::GeminiAnswer(std::string call_id_prefix) : call_id_prefix_(std::move(call_id_prefix)) {}
@@ -82,30 +91,33 @@ void GeminiAnswer::take_part(const Json& part, std::vector<Event>& events) {
   if (!part.is_object()) return;
   if (const Json* function = find_member(part, "functionCall")) return take_call(part, *function, events);
   const Json* thought = find_member(part, "thought");
-  const bool is_thought = thought != nullptr && *thought == true;
-  const bool is_signed = find_member(part, "thoughtSignature") != nullptr;
   const Json* text = find_member(part, "text");
-  const bool is_text = text != nullptr && text->is_string() && !is_thought;
-  if (is_text && !is_signed) return add_text(text->get_ref<const std::string&>(), events);
-  if (is_thought) {
-    const std::string_view thoughts = text_member(part, "text");
-    if (!thoughts.empty()) events.emplace_back(ReasoningDelta{.delta = std::string(thoughts)});
-    // Only signed parts must be sent back; an unsigned thought summary need not be.
-    if (!is_signed) return;
-  }
-  Part& added = parts_.emplace_back(Part{.value = part});
-  if (!is_text) return;
-  added.text = text->get_ref<const std::string&>();
-  if (!added.text.empty()) events.emplace_back(TextDelta{.delta = added.text});
+  const bool is_thought = thought != nullptr && *thought == true;
+  const bool has_text = text != nullptr && text->is_string();
+  const Kind kind = is_thought ? Kind::thought : has_text ? Kind::text : Kind::other;
+  const bool is_signed = find_member(part, "thoughtSignature") != nullptr;
+  if (kind != Kind::other && !is_signed) return add_piece(kind, text_member(part, "text"), events);
+  Part& added = parts_.emplace_back(Part{.kind = kind, .value = part});
+  if (!has_text) return;
+  added.text = joiner(kind).add(text->get_ref<const std::string&>());
+  added.value["text"] = added.text;
+  show(kind == Kind::thought, added.text, events);
 }
 
-void GeminiAnswer::add_text(std::string_view text, std::vector<Event>& events) {
+void GeminiAnswer::add_text(std::string_view text, std::vector<Event>& events) { add_piece(Kind::text, text, events); }
+
+void GeminiAnswer::add_piece(Kind kind, std::string_view text, std::vector<Event>& events) {
   has_candidate_ = true;
+  append(kind, joiner(kind).add(text), events);
+}
+
+void GeminiAnswer::append(Kind kind, std::string_view text, std::vector<Event>& events) {
   if (text.empty()) return;
   // A signed part must be sent back unchanged, so no text is added to it.
-  if (parts_.empty() || !parts_.back().value.is_null()) parts_.emplace_back();
+  const bool continues = !parts_.empty() && parts_.back().value.is_null() && parts_.back().kind == kind;
+  if (!continues) parts_.push_back({.kind = kind});
   parts_.back().text += text;
-  events.emplace_back(TextDelta{.delta = std::string(text)});
+  show(kind == Kind::thought, text, events);
 }
 
 void GeminiAnswer::take_call(const Json& part, const Json& function, std::vector<Event>& events) {
@@ -127,7 +139,7 @@ void GeminiAnswer::take_call(const Json& part, const Json& function, std::vector
   }
   Json kept = part;
   if (is_known) kept["functionCall"].erase("id");
-  parts_.push_back({.value = std::move(kept)});
+  parts_.push_back({.value = without_halves(std::move(kept))});
   events.emplace_back(ToolCallStarted{call.id, call.name});
   events.emplace_back(ToolCallCompleted{call});
   calls.push_back(std::move(call));
@@ -156,23 +168,37 @@ bool GeminiAnswer::settle_usage() {
 
 Json GeminiAnswer::parts() const {
   Json list = Json::array();
-  for (const Part& part : parts_) list.push_back(part.value.is_null() ? Json{{"text", part.text}} : part.value);
+  for (const Part& part : parts_) {
+    Json& written = list.emplace_back(part.value.is_null() ? Json{{"text", part.text}} : part.value);
+    if (part.kind == Kind::thought) written["thought"] = true;
+  }
   return list;
 }
 
-std::optional<MessageCompleted> GeminiAnswer::complete() {
-  if (!settle_usage()) return std::nullopt;
+std::string GeminiAnswer::joined(Kind kind) const {
   std::string text;
-  for (const Part& part : parts_) text += part.text;
+  for (const Part& part : parts_) {
+    if (part.kind == kind) text += part.text;
+  }
+  return text;
+}
+
+std::optional<MessageCompleted> GeminiAnswer::complete(std::vector<Event>& events) {
+  append(Kind::thought, thought_joiner_.end(), events);
+  append(Kind::text, text_joiner_.end(), events);
+  if (!settle_usage()) return std::nullopt;
   message_.message.role = Role::assistant;
-  message_.message.content = std::move(text);
+  message_.message.content = joined(Kind::text);
+  if (std::string thoughts = joined(Kind::thought); !thoughts.empty()) {
+    message_.metadata["reasoning"] = {{"text", std::move(thoughts)}};
+  }
   keep_parts(message_.message, parts());
   set_finish(message_, shown(finish_), kEndings);
   return std::move(message_);
 }
 
-MessageCompleted GeminiAnswer::complete_blocked(bool with_usage) {
-  MessageCompleted message = complete().value_or(MessageCompleted{});
+MessageCompleted GeminiAnswer::complete_blocked(bool with_usage, std::vector<Event>& events) {
+  MessageCompleted message = complete(events).value_or(MessageCompleted{});
   message.message.role = Role::assistant;
   message.finish_reason = FinishReason::content_filter;
   message.raw_finish_reason = block_reason_;

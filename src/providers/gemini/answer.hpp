@@ -2,12 +2,15 @@
 // the end, the message. One thread at a time.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "allm/event.hpp"
+
+#include "data/surrogates.hpp"
 
 namespace allm {
 
@@ -30,18 +33,25 @@ class GeminiAnswer {
   // Whether the prompt was blocked, so that there is no answer.
   bool is_blocked() const { return !block_reason_.empty() && !has_finish(); }
   // The message; nullopt if its token counts are malformed.
-  std::optional<MessageCompleted> complete();
+  std::optional<MessageCompleted> complete(std::vector<Event>& events);
   // The message for a prompt that was blocked.
-  MessageCompleted complete_blocked(bool with_usage);
+  MessageCompleted complete_blocked(bool with_usage, std::vector<Event>& events);
 
  private:
+  enum class Kind : std::uint8_t { text, thought, other };
   struct Part {
-    Json value = nullptr;   // as the provider sent it; null for a text without a signature
-    std::string text = {};  // the text that the part adds to the answer
+    Kind kind = Kind::other;
+    Json value = nullptr;   // as the provider sent it; null for a text or thought without a signature
+    std::string text = {};  // the text that the part adds to the answer or to its thoughts
   };
 
   void take_candidate(const Json& candidate, std::vector<Event>& events);
   void take_part(const Json& part, std::vector<Event>& events);
+  // Adds a text that has no signature.
+  void add_piece(Kind kind, std::string_view text, std::vector<Event>& events);
+  void append(Kind kind, std::string_view text, std::vector<Event>& events);
+  SurrogateJoiner& joiner(Kind kind) { return kind == Kind::thought ? thought_joiner_ : text_joiner_; }
+  std::string joined(Kind kind) const;
   void take_call(const Json& part, const Json& function, std::vector<Event>& events);
   bool settle_usage();
   Json parts() const;
@@ -50,6 +60,8 @@ class GeminiAnswer {
   bool started_ = false;
   bool has_candidate_ = false;
   std::vector<Part> parts_;
+  SurrogateJoiner text_joiner_;
+  SurrogateJoiner thought_joiner_;
   std::string finish_;
   std::string block_reason_;
   std::string usage_text_;

@@ -35,7 +35,8 @@ void GeminiBody::take_document(const Json& document, std::vector<Event>& events)
     if (says_something) answer_.take(response, events);
   }
   if (answer_.is_blocked()) {
-    events.emplace_back(answer_.complete_blocked(true));
+    MessageCompleted blocked = answer_.complete_blocked(true, events);
+    events.emplace_back(std::move(blocked));
     return;
   }
   if (!answer_.has_candidate()) {
@@ -47,7 +48,8 @@ void GeminiBody::take_document(const Json& document, std::vector<Event>& events)
     events.emplace_back(ErrorEvent{truncated_stream(kGemini)});
     return;
   }
-  events.emplace_back(answer_.complete().value_or(MessageCompleted{}));
+  MessageCompleted message = answer_.complete(events).value_or(MessageCompleted{});
+  events.emplace_back(std::move(message));
 }
 
 }  // namespace allm

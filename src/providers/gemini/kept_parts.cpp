@@ -45,6 +45,15 @@ bool have_same_content(const Json& parts, const Message& message) {
   return calls == message.tool_calls.size() && text == message.text();
 }
 
+// Only signed parts must be sent back; a thought without a signature is a summary for people.
+Json without_unsigned_thoughts(const Json& parts) {
+  Json sendable = Json::array();
+  for (const Json& part : parts) {
+    if (!is_thought(part) || find_member(part, kSignature) != nullptr) sendable.push_back(part);
+  }
+  return sendable;
+}
+
 Json plain_parts(const Message& message) {
   Json parts = Json::array();
   if (std::string text = joined_text(message.content); !text.empty()) parts.push_back({{"text", std::move(text)}});
@@ -68,7 +77,8 @@ void keep_parts(Message& message, Json parts) {
 
 Json sendable_parts(const Message& message, const std::vector<Tool>& tools) {
   const Json* own = kept(message);
-  Json parts = own != nullptr && have_same_content(*own, message) ? *own : plain_parts(message);
+  const bool is_current = own != nullptr && have_same_content(*own, message);
+  Json parts = is_current ? without_unsigned_thoughts(*own) : plain_parts(message);
   for (Json& part : parts) {
     if (find_member(part, "functionCall") == nullptr) continue;
     Json& name = part["functionCall"]["name"];

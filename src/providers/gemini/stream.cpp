@@ -1,5 +1,6 @@
 #include "providers/gemini/stream.hpp"
 
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -11,9 +12,14 @@
 #include "providers/provider_json.hpp"
 
 namespace allm {
+namespace {
+
+constexpr std::array<std::string_view, 1> kPieces = {"candidates.content.parts.text"};
+
+}  // namespace
 
 GeminiStream::GeminiStream(GeminiAnswer answer, bool include_raw_chunks)
-    : SseDecoder(kGemini, include_raw_chunks), answer_(std::move(answer)) {}
+    : SseDecoder(kGemini, include_raw_chunks, kPieces), answer_(std::move(answer)) {}
 
 bool GeminiStream::take_common(std::string_view data, std::vector<Event>& events) {
   const std::optional<GeminiTextChunk> chunk = read_gemini_text(data);
@@ -38,12 +44,12 @@ void GeminiStream::end(std::string_view stray, std::vector<Event>& events) {
     if (find_member(first, "error") != nullptr) return fail(gemini_event_error(first), events);
     if (!answer_.has_candidate()) take_gemini_responses(*document, answer_, events);
   }
-  if (answer_.is_blocked()) return complete(answer_.complete_blocked(false), events);
+  if (answer_.is_blocked()) return complete(answer_.complete_blocked(false, events), events);
   if (!answer_.has_finish()) {
     if (!fail_if_text(events)) fail(truncated_stream(kGemini), events);
     return;
   }
-  std::optional<MessageCompleted> message = answer_.complete();
+  std::optional<MessageCompleted> message = answer_.complete(events);
   if (!message) return fail_malformed("its usageMetadata is not valid JSON", {}, events);
   complete(*std::move(message), events);
 }

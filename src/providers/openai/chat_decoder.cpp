@@ -1,4 +1,5 @@
 // Decodes responses of Chat Completions, and of the servers that imitate it.
+#include <array>
 #include <utility>
 
 #include "providers/openai/chat_message.hpp"
@@ -10,10 +11,23 @@
 namespace allm::openai_wire {
 namespace {
 
+constexpr std::array<std::string_view, 9> kChatPieces = {
+    "choices.delta.content",
+    "choices.delta.content.text",
+    "choices.delta.content.thinking.text",
+    "choices.delta.content.refusal",
+    "choices.delta.reasoning_content",
+    "choices.delta.reasoning",
+    "choices.delta.refusal",
+    "choices.delta.tool_calls.function.arguments",
+    "choices.delta.function_call.arguments",
+};
+
 class ChatDecoder final : public StreamDecoder {
  public:
   explicit ChatDecoder(DecoderContext given)
-      : StreamDecoder(std::move(given)), message_(context().provider, context().quirks, context().id_seed) {}
+      : StreamDecoder(std::move(given), kChatPieces),
+        message_(context().provider, context().quirks, context().id_seed) {}
 
  private:
   void take(const SseEvent& event, std::vector<Event>& events) override {

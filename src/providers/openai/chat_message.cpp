@@ -86,7 +86,7 @@ std::optional<std::string> ChatMessage::add_delta(const Json& delta, std::vector
   add_reasoning(reasoning, events);
   if (const Json* details = find_member(delta, "reasoning_details")) add_reasoning_details(*details);
   if (const Json* content = find_member(delta, "content")) add_content(*content, events);
-  refusal_ += text_member(delta, "refusal");
+  refusal_ += refusal_joiner_.add(text_member(delta, "refusal"));
   if (const Json* calls = find_member(delta, "tool_calls")) return add_calls(*calls, events);
   // The deprecated form of 2023, with at most one call.
   if (const Json* function = find_member(delta, "function_call"); function != nullptr && function->is_object()) {
@@ -101,7 +101,7 @@ void ChatMessage::add_content(const Json& content, std::vector<Event>& events) {
   if (!content.is_array()) return;
   for (const Json& part : content) {
     add_text(text_member(part, "text"), events);
-    refusal_ += text_member(part, "refusal");
+    refusal_ += refusal_joiner_.add(text_member(part, "refusal"));
     const Json* thinking = find_member(part, "thinking");
     if (thinking == nullptr || !thinking->is_array()) continue;
     for (const Json& thought : *thinking) add_reasoning(text_member(thought, "text"), events);
@@ -109,12 +109,20 @@ void ChatMessage::add_content(const Json& content, std::vector<Event>& events) {
 }
 
 void ChatMessage::add_reasoning(std::string_view text, std::vector<Event>& events) {
+  append_reasoning(reasoning_joiner_.add(text), events);
+}
+
+void ChatMessage::append_reasoning(std::string_view text, std::vector<Event>& events) {
   if (text.empty()) return;
   reasoning_ += text;
   events.emplace_back(ReasoningDelta{.delta = std::string(text)});
 }
 
 void ChatMessage::add_text(std::string_view text, std::vector<Event>& events) {
+  append_text(text_joiner_.add(text), events);
+}
+
+void ChatMessage::append_text(std::string_view text, std::vector<Event>& events) {
   if (text.empty()) return;
   text_ += text;
   events.emplace_back(TextDelta{.delta = std::string(text)});
@@ -176,6 +184,9 @@ Json ChatMessage::provider_state() {
 }
 
 std::optional<MessageCompleted> ChatMessage::complete(std::vector<Event>& events) {
+  append_reasoning(reasoning_joiner_.end(), events);
+  append_text(text_joiner_.end(), events);
+  refusal_ += refusal_joiner_.end();
   std::optional<std::vector<ToolCall>> calls = slots_.complete(events);
   if (!calls) return std::nullopt;
   MessageCompleted completed{.message = assistant(std::move(text_)), .usage = std::move(usage_)};

@@ -8,6 +8,7 @@
 
 #include "allm/event.hpp"
 
+#include "data/surrogates.hpp"
 #include "providers/openai/fast_reader.hpp"
 #include "providers/openai/openai.hpp"
 #include "providers/openai/tool_slots.hpp"
@@ -41,6 +42,8 @@ class ChatMessage {
   void add_content(const Json& content, std::vector<Event>& events);
   std::optional<std::string> add_calls(const Json& calls, std::vector<Event>& events);
   void add_reasoning_details(const Json& details);
+  void append_text(std::string_view text, std::vector<Event>& events);
+  void append_reasoning(std::string_view text, std::vector<Event>& events);
   Json provider_state();
 
   std::string provider_;
@@ -50,6 +53,9 @@ class ChatMessage {
   std::string text_;
   std::string reasoning_;
   std::string refusal_;
+  SurrogateJoiner text_joiner_;
+  SurrogateJoiner reasoning_joiner_;
+  SurrogateJoiner refusal_joiner_;
   std::string finish_;
   std::optional<Usage> usage_;
   Json reasoning_details_;

@@ -12,6 +12,7 @@
 namespace allm::openai_wire {
 namespace {
 
+constexpr std::array<std::string_view, 1> kResponsesPieces = {"delta"};
 constexpr std::array<std::string_view, 3> kHeads = {"response.created", "response.in_progress", "response.queued"};
 
 // The report of a failed response, which may contain no error object.
@@ -32,7 +33,7 @@ bool has_failed(const Json& response) {
 class ResponsesDecoder final : public StreamDecoder {
  public:
   explicit ResponsesDecoder(DecoderContext given)
-      : StreamDecoder(std::move(given)), message_(context().provider, context().id_seed) {}
+      : StreamDecoder(std::move(given), kResponsesPieces), message_(context().provider, context().id_seed) {}
 
  private:
   void take(const SseEvent& event, std::vector<Event>& events) override {

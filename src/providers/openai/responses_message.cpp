@@ -54,6 +54,10 @@ ResponsesMessage::ResponsesMessage(std::string provider, std::string id_seed)
     : provider_(std::move(provider)), id_seed_(std::move(id_seed)) {}
 
 void ResponsesMessage::add_text(std::string_view delta, std::vector<Event>& events) {
+  append_text(text_joiner_.add(delta), events);
+}
+
+void ResponsesMessage::append_text(std::string_view delta, std::vector<Event>& events) {
   if (delta.empty()) return;
   text_ += delta;
   events.emplace_back(TextDelta{.delta = std::string(delta)});
@@ -62,11 +66,15 @@ void ResponsesMessage::add_text(std::string_view delta, std::vector<Event>& even
 bool ResponsesMessage::add_arguments(std::string_view item_id, std::string_view delta, std::vector<Event>& events) {
   const auto call = std::find_if(calls_.rbegin(), calls_.rend(), [&](const Call& c) { return c.item_id == item_id; });
   if (call == calls_.rend()) return false;
-  if (delta.empty()) return true;
-  call->arguments += delta;
-  call->shown = call->arguments.size();
-  events.emplace_back(ToolCallDelta{.id = call->id, .arguments_delta = std::string(delta)});
+  append_arguments(*call, call->joiner.add(delta), events);
   return true;
+}
+
+void ResponsesMessage::append_arguments(Call& call, std::string_view delta, std::vector<Event>& events) {
+  if (delta.empty()) return;
+  call.arguments += delta;
+  call.shown = call.arguments.size();
+  events.emplace_back(ToolCallDelta{.id = call.id, .arguments_delta = std::string(delta)});
 }
 
 ResponsesMessage::Call& ResponsesMessage::call_of(const Json& item, std::vector<Event>& events) {
@@ -96,6 +104,7 @@ void ResponsesMessage::set_arguments(Call& call, const Json& item, std::vector<E
   if (arguments == nullptr) return;
   std::string text = arguments->is_string() ? arguments->get<std::string>() : write_json(*arguments).value_or("");
   if (text.empty()) return;
+  call.joiner.drop();
   if (call.shown == 0) events.emplace_back(ToolCallDelta{.id = call.id, .arguments_delta = text});
   call.arguments = std::move(text);
   call.shown = call.arguments.size();
@@ -136,13 +145,19 @@ void ResponsesMessage::settle_text(const Json& output, std::vector<Event>& event
     refusal += texts_of(item, "content", "refusal", "refusal", "");
   }
   if (!refusal.empty()) refusal_ = std::move(refusal);
-  if (text.empty() || text == text_) return;
-  if (text.starts_with(text_)) return add_text(std::string_view(text).substr(text_.size()), events);
+  if (text.empty()) return;
+  text_joiner_.drop();
+  if (text == text_) return;
+  if (text.starts_with(text_)) return append_text(std::string_view(text).substr(text_.size()), events);
   events.emplace_back(TextCompleted{.text = text});
   text_ = std::move(text);
 }
 
 void ResponsesMessage::add_summary(std::string_view delta, std::vector<Event>& events) {
+  append_summary(summary_joiner_.add(delta), events);
+}
+
+void ResponsesMessage::append_summary(std::string_view delta, std::vector<Event>& events) {
   if (delta.empty()) return;
   const std::string_view separator = in_summary_part_ || summary_.empty() ? "" : "\n\n";
   in_summary_part_ = true;
@@ -152,6 +167,10 @@ void ResponsesMessage::add_summary(std::string_view delta, std::vector<Event>& e
 }
 
 void ResponsesMessage::add_reasoning(std::string_view delta, std::vector<Event>& events) {
+  append_reasoning(reasoning_joiner_.add(delta), events);
+}
+
+void ResponsesMessage::append_reasoning(std::string_view delta, std::vector<Event>& events) {
   if (delta.empty()) return;
   reasoning_ += delta;
   events.emplace_back(ReasoningDelta{.delta = std::string(delta)});
@@ -184,8 +203,12 @@ MessageCompleted ResponsesMessage::complete(const Json& response, std::vector<Ev
   add_head(response);
   const Json output = output_of(response);
   MessageCompleted completed;
+  append_summary(summary_joiner_.end(), events);
+  append_reasoning(reasoning_joiner_.end(), events);
+  refusal_ += refusal_joiner_.end();
   settle_reasoning(output, completed, events);
   settle_text(output, events);
+  append_text(text_joiner_.end(), events);
   for (const Json& item : output) {
     if (!is_call(item)) continue;
     Call& call = call_of(item, events);
@@ -193,6 +216,7 @@ MessageCompleted ResponsesMessage::complete(const Json& response, std::vector<Ev
     call.settled = true;
   }
   for (Call& call : calls_) {
+    append_arguments(call, call.joiner.end(), events);
     ToolCall& whole = completed.message.tool_calls.emplace_back(
         tool_call_from_text(std::move(call.id), std::move(call.name), std::move(call.arguments)));
     events.emplace_back(ToolCallCompleted{whole});

@@ -11,6 +11,7 @@
 
 #include "allm/event.hpp"
 
+#include "data/surrogates.hpp"
 #include "providers/openai/openai.hpp"
 
 namespace allm::openai_wire {
@@ -21,7 +22,7 @@ class ResponsesMessage {
   ResponsesMessage(std::string provider, std::string id_seed);
 
   void add_text(std::string_view delta, std::vector<Event>& events);
-  void add_refusal(std::string_view delta) { refusal_ += delta; }
+  void add_refusal(std::string_view delta) { refusal_ += refusal_joiner_.add(delta); }
   // Begins a new part of the summary; parts are separated by an empty line.
   void begin_summary_part() { in_summary_part_ = false; }
   void add_summary(std::string_view delta, std::vector<Event>& events);
@@ -44,10 +45,15 @@ class ResponsesMessage {
     std::string id = {};       // as events show it
     std::string name = {};
     std::string arguments = {};
-    std::size_t shown = 0;  // bytes of the arguments that were sent as events
-    bool settled = false;   // its item in the whole answer was found
+    SurrogateJoiner joiner = {};  // of the arguments
+    std::size_t shown = 0;        // bytes of the arguments that were sent as events
+    bool settled = false;         // its item in the whole answer was found
   };
 
+  void append_text(std::string_view delta, std::vector<Event>& events);
+  void append_summary(std::string_view delta, std::vector<Event>& events);
+  void append_reasoning(std::string_view delta, std::vector<Event>& events);
+  static void append_arguments(Call& call, std::string_view delta, std::vector<Event>& events);
   Call& call_of(const Json& item, std::vector<Event>& events);
   void set_arguments(Call& call, const Json& item, std::vector<Event>& events);
   // The items of the whole answer, or the streamed ones if it has none.
@@ -65,6 +71,10 @@ class ResponsesMessage {
   std::string summary_;
   bool in_summary_part_ = false;
   std::string reasoning_;
+  SurrogateJoiner text_joiner_;
+  SurrogateJoiner refusal_joiner_;
+  SurrogateJoiner summary_joiner_;
+  SurrogateJoiner reasoning_joiner_;
   std::vector<Call> calls_;
   std::map<std::int64_t, Json> items_;  // final items, by their index
 };

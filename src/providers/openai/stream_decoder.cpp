@@ -44,8 +44,8 @@ std::string id_seed_of(const AdapterCall& call) {
   return call.request_id + '/' + std::to_string(call.request.messages.size());
 }
 
-StreamDecoder::StreamDecoder(DecoderContext context)
-    : SseDecoder(context.provider, context.raw_chunks), context_(std::move(context)), whole_(*this) {}
+StreamDecoder::StreamDecoder(DecoderContext context, PiecePaths pieces)
+    : SseDecoder(context.provider, context.raw_chunks, pieces), context_(std::move(context)), whole_(*this) {}
 
 StreamDecoder::Whole::Whole(StreamDecoder& owner)
     : WholeDecoder(owner.context_.provider, owner.context_.raw_chunks), owner_(owner) {}
@@ -124,7 +124,7 @@ void StreamDecoder::take_document(const Json& document, std::vector<Event>& even
 }
 
 std::optional<Json> StreamDecoder::read_chunk(std::string_view data, std::vector<Event>& events) {
-  std::optional<Json> chunk = parse_provider_json(data);
+  std::optional<Json> chunk = parse_event_json(data, pieces());
   if (chunk && (is_error(*chunk) || chunk->is_array())) {
     const ErrorReport report = read_error(*chunk);
     if (chunk->is_object() || !report.empty()) {
@@ -141,12 +141,12 @@ std::optional<Json> StreamDecoder::read_chunk(std::string_view data, std::vector
 
 void StreamDecoder::begin_chunk(const Json& chunk, std::vector<Event>& events) {
   start(events);
-  if (context_.raw_chunks) events.emplace_back(RawChunk{chunk});
+  if (context_.raw_chunks) events.emplace_back(RawChunk{without_halves(chunk)});
 }
 
 void StreamDecoder::fail_inband(const Json& chunk, const ErrorReport& report, std::vector<Event>& events) {
   // An error before the message fails the call, which may be retried only if no event precedes the error.
-  if (context_.raw_chunks && started_) events.emplace_back(RawChunk{chunk});
+  if (context_.raw_chunks && started_) events.emplace_back(RawChunk{without_halves(chunk)});
   fail(inband_error(context_.provider, report), events);
 }
 

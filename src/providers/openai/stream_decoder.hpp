@@ -41,7 +41,7 @@ class StreamDecoder : public SseDecoder {
   void set_limits(const DecoderLimits& limits) final;
 
  protected:
-  explicit StreamDecoder(DecoderContext context);
+  StreamDecoder(DecoderContext context, PiecePaths pieces);
 
   // Handles one event of the stream that has data.
   virtual void take(const SseEvent& event, std::vector<Event>& events) = 0;

@@ -84,18 +84,22 @@ bool ToolSlots::add(const CallFragment& fragment, std::vector<Event>& events) {
   if (slot->wire_id.empty()) slot->wire_id = fragment.id;
   if (slot->name.empty()) slot->name = fragment.name;
   if (!fragment.extra.is_null()) slot->extra = fragment.extra;
-  slot->arguments += fragment.arguments;
-  slot->scan.add(fragment.arguments);
+  append(*slot, slot->joiner.add(fragment.arguments));
   show(*slot, events);
   return true;
+}
+
+void ToolSlots::append(Slot& slot, std::string_view arguments) {
+  slot.arguments += arguments;
+  slot.scan.add(arguments);
 }
 
 bool ToolSlots::extend(std::int64_t index, std::string_view arguments, std::vector<Event>& events) {
   Slot* slot = find_index(index);
   if (slot == nullptr || !slot->started) return false;
+  arguments = slot->joiner.add(arguments);
   if (arguments.empty()) return true;
-  slot->arguments += arguments;
-  slot->scan.add(arguments);
+  append(*slot, arguments);
   slot->shown = slot->arguments.size();
   events.emplace_back(ToolCallDelta{.id = slot->id, .arguments_delta = std::string(arguments)});
   return true;
@@ -129,6 +133,8 @@ std::optional<std::vector<ToolCall>> ToolSlots::complete(std::vector<Event>& eve
   std::vector<ToolCall> calls;
   if (std::ranges::any_of(slots_, [](const Slot& slot) { return !slot.started; })) return std::nullopt;
   for (Slot& slot : slots_) {
+    append(slot, slot.joiner.end());
+    show(slot, events);
     ToolCall& call = calls.emplace_back(tool_call_from_text(slot.id, std::move(slot.name), std::move(slot.arguments)));
     if (!slot.extra.is_null()) call.metadata[provider_] = {{"extra_content", std::move(slot.extra)}};
     events.emplace_back(ToolCallCompleted{call});

@@ -11,6 +11,8 @@
 
 #include "allm/event.hpp"
 
+#include "data/surrogates.hpp"
+
 namespace allm::openai_wire {
 
 // A piece of a call. Absent members are empty.
@@ -60,8 +62,9 @@ class ToolSlots {
     std::string id = {};       // as events show it
     std::string name = {};
     std::string arguments = {};
-    ObjectScan scan = {};   // of the arguments
-    std::size_t shown = 0;  // bytes of the arguments that were sent as events
+    SurrogateJoiner joiner = {};  // of the arguments
+    ObjectScan scan = {};         // of the arguments
+    std::size_t shown = 0;        // bytes of the arguments that were sent as events
     bool started = false;
     Json extra = null_json();
   };
@@ -69,6 +72,7 @@ class ToolSlots {
   Slot* find(const CallFragment& fragment);
   Slot* find_index(std::int64_t index);
   std::string unique_id(std::string_view wire_id) const;
+  static void append(Slot& slot, std::string_view arguments);
   void show(Slot& slot, std::vector<Event>& events) const;
 
   std::string id_seed_;
