@@ -381,6 +381,22 @@ TEST(DocsTools, UnknownTool) {
   EXPECT_EQ(allm::Json::parse(answer_in(result->thread))["reason"], "unknown_tool");
 }
 
+TEST(DocsTools, ForcedCall) {
+  const auto adapter = allm::fake([](const allm::AdapterCall& call) -> allm::FakeCallScript {
+    if (call.request.tool_choice == allm::ToolChoice::tool("weather")) {
+      return {allm::fake_tool_call("c1", "weather"), allm::fake_finish(allm::FinishReason::tool_calls)};
+    }
+    return {allm::fake_text("Sunny."), allm::fake_finish(allm::FinishReason::stop)};
+  });
+  const allm::Tool weather = {.name = "weather", .handler = [](const allm::Json&) { return allm::ok("sunny"); }};
+  const allm::Engine engine({.adapter = adapter, .tools = {weather}});
+  // [tools-forced]
+  const auto result = allm::chat(engine, {allm::user("Weather?")}, {.tool_choice = allm::ToolChoice::tool("weather")});
+  // [/tools-forced]
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->text(), "Sunny.");
+}
+
 TEST(DocsTools, Compact) {
   // [tools-compact]
   auto invoice = allm::tool({

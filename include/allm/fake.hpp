@@ -69,8 +69,12 @@ struct FakeDelay {
 struct FakePreflightError {
   Error error;
 };
+// As the first entry: open() fails unless the call has this tool_choice.
+struct FakeExpectToolChoice {
+  std::optional<ToolChoice> choice;  // nullopt: no tool_choice
+};
 using FakeEntry = std::variant<FakeText, FakeReasoning, FakeToolCall, FakeToolCallDelta, FakeUsage, FakeRawChunk,
-                               FakeFinish, FakeError, FakeDelay, FakePreflightError>;
+                               FakeFinish, FakeError, FakeDelay, FakePreflightError, FakeExpectToolChoice>;
 
 FakeEntry fake_text(std::string text);
 FakeEntry fake_reasoning(std::string text);

@@ -78,7 +78,12 @@ struct CallOptions {
   std::optional<double> temperature = std::nullopt;
   std::optional<std::int64_t> max_tokens = std::nullopt;
   std::optional<ResponseFormat> response_format = std::nullopt;
+  // A choice that forces a call (`required`, or the name of a tool) applies to the first step of the run; later steps
+  // use `auto`, because a model that must always call a tool can never answer. See repeat_tool_choice.
   std::optional<ToolChoice> tool_choice = std::nullopt;
+  // Whether a forced tool_choice applies to every step of the run. Default: false. The run then ends only by a limit,
+  // by halt_when or by a tool.
+  std::optional<bool> repeat_tool_choice = std::nullopt;
   std::optional<PromptCache> prompt_cache = std::nullopt;
   // Whether the provider is asked for a stream; see Request::stream. Default: true. A request with `stream` true leaves
   // the decision to the engine.

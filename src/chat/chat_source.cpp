@@ -117,6 +117,7 @@ bool ChatSource::step_done() {
     finish(*std::move(end));
     return false;
   }
+  call_.release_tool_choice();
   begin_step(step.thread, checked);
   return true;
 }

@@ -32,6 +32,19 @@ bool has_image(const MessageList& messages) {
   });
 }
 
+bool forces_a_call(const ToolChoice& choice) {
+  switch (choice.kind()) {
+    case ToolChoice::Kind::required:
+    case ToolChoice::Kind::tool:
+      return true;
+    case ToolChoice::Kind::automatic:
+    case ToolChoice::Kind::none:
+    case ToolChoice::Kind::provider:  // its meaning is not known here
+      break;
+  }
+  return false;
+}
+
 }  // namespace
 
 PreparedCall::PreparedCall(const Run& run) : run_(run) {
@@ -70,6 +83,12 @@ PreparedCall::PreparedCall(const Run& run) : run_(run) {
   call_.api_key = options.api_key;
   call_.include_raw_chunks = options.include_raw_chunks.value_or(false);
   call_.runtime = run.engine.runtime();
+}
+
+void PreparedCall::release_tool_choice() {
+  std::optional<ToolChoice>& choice = call_.request.tool_choice;
+  if (run_.options.repeat_tool_choice.value_or(false) || !choice || !forces_a_call(*choice)) return;
+  choice = ToolChoice::automatic();
 }
 
 Status PreparedCall::check(std::size_t checked_messages) const {

@@ -17,6 +17,7 @@ class PreparedCall {
   explicit PreparedCall(const Run& run);
 
   const AdapterCall& call() const { return call_; }
+  AdapterCall& call() { return call_; }
   const MessageList& messages() const { return call_.request.messages; }
   void set_messages(MessageList messages) { call_.request.messages = std::move(messages); }
 
@@ -24,6 +25,10 @@ class PreparedCall {
   void set_span(SpanId span) {
     if (span.is_set()) call_.trace.span_id = span;
   }
+
+  // Ends the effect of a forced tool_choice. To be called after the first step of a run. The tools stay as they were
+  // sent, because they are a part of the prefix that providers cache.
+  void release_tool_choice();
 
   // Finds the errors that are known before the model call: no adapter, an invalid request, an unusable tool schema, a
   // capability that the model lacks. Messages below `checked_messages` are not checked again.

@@ -115,8 +115,11 @@ Status StepSource::apply(StepPlan plan) {
   }
   if (!plan.messages && !changes_settings(plan)) return check_call();
   if (changes_settings(plan)) {
+    const bool has_choice = plan.tool_choice.has_value();
     run_ = planned_run(*run_, std::move(plan));
     planned_call_ = std::make_unique<PreparedCall>(*run_);
+    const bool is_first = so_far_ == nullptr || so_far_->steps.empty();
+    if (!is_first && !has_choice) planned_call_->release_tool_choice();
     call_ = planned_call_.get();
   }
   call_->set_messages(std::move(messages));

@@ -51,7 +51,7 @@ void merge_context(std::optional<Json>& context, Lower& lower) {
 template <class Lower>
 void fill_from(CallOptions& options, Lower& lower) {
   // Names every option: a new option does not compile until it is added here.
-  auto& [model, temperature, max_tokens, response_format, tool_choice, prompt_cache, streamed, tools, params, api_key,
+  auto& [model, temperature, max_tokens, response_format, tool_choice, repeat_tool_choice, prompt_cache, streamed, tools, params, api_key,
          mode, max_turns, run_timeout, max_total_tokens, max_cost, max_tool_calls, max_repeated_failures, cancel,
          halt_when, prepare_step, structured_finalize, structured_finalize_nudge, tool_timeout, max_concurrency,
          on_tool_error, on_unknown_tool, approve, tool_executor, tool_result_encoder, on_tool_progress,
@@ -62,6 +62,7 @@ void fill_from(CallOptions& options, Lower& lower) {
   fill(options.max_tokens, max_tokens);
   fill(options.response_format, response_format);
   fill(options.tool_choice, tool_choice);
+  fill(options.repeat_tool_choice, repeat_tool_choice);
   fill(options.prompt_cache, prompt_cache);
   fill(options.stream, streamed);
   merge_tools(options.tools, std::move(tools));

@@ -164,6 +164,7 @@ OptionRead read_option(std::string_view name, const Json& value, CallOptions& op
   if (name == "max_concurrency") return taken(read_integer(value, target.max_concurrency, message));
   if (name == "on_tool_error") return taken(read_on_tool_error(value, target, message));
   if (name == "on_unknown_tool") return taken(read_on_unknown_tool(value, target, message));
+  if (name == "repeat_tool_choice") return taken(read_bool(value, target.repeat_tool_choice, message));
   if (name == "structured_finalize") return taken(read_bool(value, target.structured_finalize, message));
   if (name == "structured_finalize_nudge") return taken(read_text(value, target.structured_finalize_nudge, message));
   if (name == "stream") return taken(read_bool(value, target.stream, message));

@@ -83,6 +83,12 @@ Result<std::unique_ptr<EventSource>> FakeAdapter::open(const AdapterCall& call) 
     if (const auto* preflight = std::get_if<FakePreflightError>(&(*script)->front())) {
       return std::unexpected(preflight->error);
     }
+    const auto* expected = std::get_if<FakeExpectToolChoice>(&(*script)->front());
+    if (expected != nullptr && expected->choice != call.request.tool_choice) {
+      const auto text = [](const std::optional<ToolChoice>& choice) { return choice ? choice->json().dump() : "null"; };
+      return no_response("the script expects the tool_choice " + text(expected->choice) + ", but the call has " +
+                         text(call.request.tool_choice));
+    }
   }
   // The source shares the script and the counter, because the adapter may be destroyed before the stream.
   return std::make_unique<FakeSource>(*std::move(script), state_->options.usage, call.runtime,

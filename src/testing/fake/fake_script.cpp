@@ -63,6 +63,10 @@ class ScriptReader {
       if (!reason) return fail(path_, "unknown", "must be stop, length, tool_calls, content_filter, error or other");
       return FakeFinish{*reason};
     }
+    if (kind == "expect_tool_choice") {
+      if (value.is_null()) return FakeExpectToolChoice{};
+      return FakeExpectToolChoice{ToolChoice::from_json(value)};
+    }
     if (kind == "delay") {
       if (!value.is_number_integer() || value.get<std::int64_t>() < 0) {
         return fail(path_, "invalid_type", "must be a number of milliseconds");

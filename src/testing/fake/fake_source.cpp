@@ -76,6 +76,7 @@ std::optional<Event> FakeSource::play(const FakeEntry& entry) {
     delay_.emplace(*runtime_, delay->delay);
     return std::nullopt;
   }
+  if (std::holds_alternative<FakeExpectToolChoice>(entry)) return std::nullopt;  // open() has checked it
   state_ = State::done;
   const auto* error = std::get_if<FakeError>(&entry);
   return Event(ErrorEvent{error != nullptr ? error->error : std::get<FakePreflightError>(entry).error});
