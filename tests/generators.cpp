@@ -318,6 +318,7 @@ ModelRef Random::model() {
   model.capabilities = json(2);
   model.limits = json(2);
   model.pricing = json(2);
+  model.refuses = json(2);
   model.metadata = metadata();
   model.unknown_fields = unknown_fields();
   return model;

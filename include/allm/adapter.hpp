@@ -1,6 +1,7 @@
 // Adapters connect the engine to a model. Implement one to use a model of your own; allm/conformance.hpp checks it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,12 @@
 #include "allm/trace.hpp"
 
 namespace allm {
+
+// Something that an adapter did differently from what the call asks for.
+struct AdapterWarning {
+  std::string setting = {};  // the setting that was left out of the request, by the provider's name
+  std::string message = {};  // for people
+};
 
 // One model call with all settings resolved: from the call options, then the request, the engine and the defaults.
 struct AdapterCall {
@@ -29,6 +36,9 @@ struct AdapterCall {
   // The span of the call, for adapters that report spans of their own. Without telemetry it is
   // CallOptions::traceparent, or not set.
   TraceParent trace = {};
+  // Reports a warning to telemetry. Empty if there is no telemetry. An adapter calls it only inside open() and inside
+  // the source's poll().
+  std::function<void(const AdapterWarning&)> warn = nullptr;
 };
 
 // Engines share ownership of an adapter. open() is called from any thread, several calls at once. open() and its source

@@ -32,6 +32,10 @@ struct ModelRef {
   // without a price of their own cost as much as input; other missing prices mean an unknown cost. docs/models.md lists
   // all prices. The costs of a run are computed from the engine's catalogue, not from the ModelRef of the call.
   Json pricing = null_json();
+  // {"temperature": {"default": 1}, …}: settings that the model refuses, by the provider's names. They are left out of
+  // requests, with a warning in telemetry. docs/models.md describes the rules. A name that is given here replaces the
+  // rule of the catalogue; null means that the setting is sent.
+  Json refuses = null_json();
   Json metadata = empty_object();
   Json unknown_fields = null_json();
   bool operator==(const ModelRef&) const;

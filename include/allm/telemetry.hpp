@@ -30,6 +30,7 @@ enum class SpanPhase : std::uint8_t {
   stop,
   exception,  // the span ended with a returned error or a timeout, or it was dropped
   retry,      // span generate: an attempt at the provider failed and another follows
+  warning,    // span generate: a setting was left out of the request, because the model does not accept it
   progress,   // span tool: the handler reported progress
   late,       // span tool, after its end: a handler answered after its call was over; the answer was dropped
 };
@@ -56,11 +57,12 @@ struct TelemetryEvent {
   const ChatResult* chat = nullptr;
   const ToolOutcome* outcome = nullptr;
   const Error* error = nullptr;
-  // retry: {attempt, delay_ms, reason}; progress: what was reported; exception: {kind}.
+  // retry: {attempt, delay_ms, reason}; warning: {setting, message}; progress: what was reported; exception: {kind}.
   const Json* detail = nullptr;
 };
 
-// The name of an event, from its span and phase: "allm.tool.stop". The name of a retry is "allm.adapter.retry".
+// The name of an event, from its span and phase: "allm.tool.stop". The names of a retry and a warning are
+// "allm.adapter.retry" and "allm.adapter.warning".
 std::string name_of(const TelemetryEvent& event);
 
 // Receives telemetry events. on_event is called from several threads at once, also from threads of the runtime, so it

@@ -68,6 +68,9 @@ PreparedCall::PreparedCall(const Run& run) : run_(run) {
 
   call_.model = options.model ? options.model : run.engine.model();
   known_model_ = known_model(run, call_.model);
+  if (known_model_ != nullptr && call_.model && call_.model->refuses.is_null()) {
+    call_.model->refuses = known_model_->refuses;
+  }
 
   call_.options = options.params;
   call_.options.erase("api_key");

@@ -1,4 +1,5 @@
 // Model files: the JSON form of a catalogue. docs/models.md describes it.
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
@@ -23,7 +24,8 @@ constexpr std::size_t kMaxBytes = 16U << 20U;
 // More errors would help nobody, and a hostile file could have millions.
 constexpr std::size_t kMaxErrors = 50;
 
-constexpr std::array<std::string_view, 4> kCapabilities = {"tools", "json_native", "vision", "reasoning"};
+constexpr std::array<std::string_view, 5> kCapabilities = {"tools", "json_native", "vision", "reasoning",
+                                                           "forced_tools"};
 constexpr std::array<std::string_view, 2> kLimits = {"context_tokens", "output_tokens"};
 constexpr std::array<std::string_view, 5> kPrices = {"input", "cached_input", "cache_write", "cache_write_1h",
                                                      "output"};
@@ -55,9 +57,98 @@ class CatalogueErrors {
   std::string message_;
 };
 
+bool is_date(const std::string& text) {
+  constexpr std::string_view kForm = "0000-00-00";
+  return std::ranges::equal(text, kForm,
+                            [](char c, char form) { return form == '-' ? c == '-' : c >= '0' && c <= '9'; });
+}
+
+// Members of a model that say where its figures come from. They become members of its metadata.
+bool is_origin(std::string_view name) { return name == "source" || name == "as_of" || name == "unconfirmed"; }
+
+// Reads the members that models and families have in common.
+class FactReader {
+ public:
+  explicit FactReader(CatalogueErrors& errors) : errors_(errors) {}
+
+  // {"temperature": {"default": 1, "unless": {"reasoning_effort": ["none"]}}, …}
+  Json refuses(const Json& value, const Path& path) {
+    if (value.is_null()) return nullptr;
+    if (!value.is_object()) {
+      errors_.add(path, "invalid_type", "must be an object: the settings that the model refuses, by their names");
+      return nullptr;
+    }
+    for (const auto& [setting, rule] : value.items()) {
+      if (!rule.is_null()) check_rule(rule, path / setting);
+    }
+    return value;
+  }
+  void check_source(const Json& value, const Path& path) {
+    if (!value.is_string() || value.get_ref<const std::string&>().empty()) {
+      errors_.add(path, "invalid_type", "must be a text: the document with the figures");
+    }
+  }
+  void check_as_of(const Json& value, const Path& path) {
+    if (!value.is_string() || !is_date(value.get_ref<const std::string&>())) {
+      errors_.add(path, "invalid_type", "must be a date: \"2026-11-18\"");
+    }
+  }
+
+  void check_unconfirmed(const Json& value, const Path& path) {
+    if (!value.is_array() || !std::ranges::all_of(value, [](const Json& name) { return name.is_string(); })) {
+      errors_.add(path, "invalid_type", "must be a list of the members that no document confirms");
+    }
+  }
+
+ private:
+  void check_rule(const Json& rule, const Path& path) {
+    if (!rule.is_object()) return errors_.add(path, "invalid_type", "must be an object, {} if nothing more is known");
+    for (const auto& [name, value] : rule.items()) {
+      if (name == "default" || name == "instead") continue;
+      if (name != "unless") {
+        errors_.add(path / name, "unknown_field", "is not a member of a rule: `default`, `unless` and `instead` are");
+      } else if (!value.is_object() || !std::ranges::all_of(value, [](const Json& list) { return list.is_array(); })) {
+        errors_.add(path / name, "invalid_type", "must be an object of lists: values of other settings");
+      }
+    }
+  }
+
+  CatalogueErrors& errors_;
+};
+
+using Families = std::map<std::string, Json, std::less<>>;
+
+// The rules of each family in the file.
+Families read_families(const Json& file, CatalogueErrors& errors) {
+  Families families;
+  const auto list = file.find("families");
+  if (list == file.end() || list->is_null()) return families;
+  const Path path = {std::string("families")};
+  if (!list->is_object()) {
+    errors.add(path, "invalid_type", "must be an object of families by their names");
+    return families;
+  }
+  FactReader facts(errors);
+  for (const auto& [name, family] : list->items()) {
+    if (!family.is_object()) {
+      errors.add(path / name, "invalid_type", "must be an object with `refuses`");
+      continue;
+    }
+    if (const auto source = family.find("source"); source != family.end()) {
+      facts.check_source(*source, path / name / "source");
+    }
+    if (const auto as_of = family.find("as_of"); as_of != family.end()) {
+      facts.check_as_of(*as_of, path / name / "as_of");
+    }
+    families[name] = facts.refuses(family.value("refuses", Json()), path / name / "refuses");
+  }
+  return families;
+}
+
 class ModelReader {
  public:
-  explicit ModelReader(CatalogueErrors& errors) : errors_(errors) {}
+  ModelReader(CatalogueErrors& errors, const Families& families)
+      : errors_(errors), facts_(errors), families_(families) {}
 
   void read(const Json& entry, std::size_t index) {
     const Path path = {std::string("models"), static_cast<std::int64_t>(index)};
@@ -66,13 +157,15 @@ class ModelReader {
     model.provider = required_text(entry, path, "provider", "such as \"openai\"");
     model.id = required_text(entry, path, "id", "the model's name, as the provider writes it");
     for (const auto& [name, value] : entry.items()) {
-      if (name == "provider" || name == "id") continue;
+      if (name == "provider" || name == "id" || name == "family" || is_origin(name)) continue;
       if (name == "capabilities") {
         model.capabilities = members(value, path / name, kCapabilities, &ModelReader::check_capability);
       } else if (name == "limits") {
         model.limits = members(value, path / name, kLimits, &ModelReader::check_limit);
       } else if (name == "pricing") {
         model.pricing = members(value, path / name, kPrices, &ModelReader::check_price);
+      } else if (name == "refuses") {
+        model.refuses = facts_.refuses(value, path / name);
       } else if (name == "metadata") {
         if (!value.is_null()) model.metadata = members(value, path / name, {}, nullptr);
       } else {
@@ -80,6 +173,8 @@ class ModelReader {
         model.unknown_fields[name] = value;
       }
     }
+    read_family(entry, path, model);
+    read_origin(entry, path, model);
     if (!model.id.empty() && !model.provider->empty()) {
       const auto [first, fresh] = seen_.try_emplace({*model.provider, model.id}, index);
       if (!fresh) {
@@ -106,6 +201,30 @@ class ModelReader {
       return found->get<std::string>();
     }
     return {};
+  }
+
+  // The rules of the family, unless the model has rules of its own for the same settings.
+  void read_family(const Json& entry, const Path& path, ModelRef& model) {
+    const auto name = entry.find("family");
+    if (name == entry.end() || name->is_null()) return;
+    const auto family = name->is_string() ? families_.find(name->get_ref<const std::string&>()) : families_.end();
+    if (family == families_.end()) {
+      return errors_.add(path / "family", "unknown", "is not the name of a family in `families`");
+    }
+    Json rules = family->second;
+    if (rules.is_object() && model.refuses.is_object()) rules.update(model.refuses);
+    if (rules.is_object()) model.refuses = std::move(rules);
+  }
+  // Where the figures come from.
+  void read_origin(const Json& entry, const Path& path, ModelRef& model) {
+    for (const auto& [name, check] :
+         {std::pair{"source", &FactReader::check_source}, std::pair{"as_of", &FactReader::check_as_of},
+          std::pair{"unconfirmed", &FactReader::check_unconfirmed}}) {
+      const auto value = entry.find(name);
+      if (value == entry.end() || value->is_null()) continue;
+      (facts_.*check)(*value, path / name);
+      model.metadata[name] = *value;
+    }
   }
 
   // Members without a meaning here are kept unchanged; null means "not known".
@@ -139,6 +258,8 @@ class ModelReader {
   }
 
   CatalogueErrors& errors_;
+  FactReader facts_;
+  const Families& families_;
   std::map<std::pair<std::string, std::string>, std::size_t> seen_;
   std::vector<ModelRef> models_;
 };
@@ -176,7 +297,8 @@ Result<Catalogue> catalogue_from_json(std::string_view text) {
   CatalogueErrors errors;
   if (!check_version(*file, errors)) return std::unexpected(std::move(errors).error());
 
-  ModelReader reader(errors);
+  const Families families = read_families(*file, errors);
+  ModelReader reader(errors, families);
   const auto models = file->find("models");
   if (models == file->end()) {
     errors.add({std::string("models")}, "required", "is required: give the list of models");

@@ -146,6 +146,39 @@ TEST(CatalogueFile, NamesEveryFieldThatIsWrong) {
                    "models[2].pricing.output:invalid_type"}));
 }
 
+TEST(CatalogueFile, HasFamiliesOfModelsThatRefuseTheSameSettings) {
+  const Result<Catalogue> catalogue = catalogue_from_json(R"({"allm_models": 1,
+      "families": {"f": {"refuses": {"temperature": {"default": 1}, "top_p": {}}, "source": "s", "as_of": "2026-11-18"}},
+      "models": [
+      {"provider": "p", "id": "a", "family": "f", "source": "a document", "as_of": "2026-11-18", "unconfirmed": ["limits"]},
+      {"provider": "p", "id": "b", "family": "f", "metadata": {"x": 1}, "source": "s",
+       "refuses": {"top_p": null, "n": {"unless": {"seed": [null, 7]}, "instead": 1}}},
+      {"provider": "p", "id": "c"}]})");
+  ASSERT_TRUE(catalogue.has_value()) << catalogue.error().message();
+  const std::vector<ModelRef>& models = catalogue->models();
+  EXPECT_EQ(models[0].refuses, Json({{"temperature", {{"default", 1}}}, {"top_p", Json::object()}}));
+  EXPECT_EQ(models[0].metadata, Json({{"source", "a document"}, {"as_of", "2026-11-18"}, {"unconfirmed", {"limits"}}}));
+  EXPECT_EQ(models[1].refuses["temperature"], Json({{"default", 1}}));
+  EXPECT_EQ(models[1].refuses["top_p"], Json());
+  EXPECT_EQ(models[1].refuses["n"], Json({{"unless", {{"seed", {nullptr, 7}}}}, {"instead", 1}}));
+  EXPECT_EQ(models[1].metadata, Json({{"x", 1}, {"source", "s"}}));
+  EXPECT_TRUE(models[2].refuses.is_null());
+}
+
+TEST(CatalogueFile, NamesEveryRuleThatIsWrong) {
+  EXPECT_EQ(errors_in(R"({"allm_models": 1, "families": 1, "models": []})"), Words{"families:invalid_type"});
+  EXPECT_EQ(
+      errors_in(R"({"allm_models": 1, "families": {"f": 1, "g": {"refuses": {"n": 1}, "source": "", "as_of": "now"}},
+                          "models": [{"provider": "p", "id": "m", "family": "h"}]})"),
+      (Words{"families.f:invalid_type", "families.g.source:invalid_type", "families.g.as_of:invalid_type",
+             "families.g.refuses.n:invalid_type", "models[0].family:unknown"}));
+  EXPECT_EQ(
+      errors_in(file_of(R"({"provider": "p", "id": "m", "refuses": {"n": {"unless": {"x": 1}, "defualt": 1}},
+                                 "source": 1, "as_of": "18.11.2026", "unconfirmed": "all"})")),
+      (Words{"models[0].refuses.n.unless:invalid_type", "models[0].refuses.n.defualt:unknown_field",
+             "models[0].source:invalid_type", "models[0].as_of:invalid_type", "models[0].unconfirmed:invalid_type"}));
+}
+
 TEST(CatalogueFile, NamesAModelOnce) {
   const std::string text =
       file_of(R"({"provider": "p", "id": "m"}, {"provider": "q", "id": "m"}, {"provider": "p", "id": "m"})");

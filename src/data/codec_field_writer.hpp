@@ -97,6 +97,10 @@ class FieldWriter {
     return member == value || required(name, member);
   }
   template <std::size_t N>
+  bool unless_default(const char (&name)[N], const Json& member, const Json& value) {
+    return member == value || any(name, member);
+  }
+  template <std::size_t N>
   bool any(const char (&name)[N], const Json& member) {
     sink_.key(std::string_view(name, N - 1));
     return sink_.json(member) || sink_.failure().at(name);

@@ -250,7 +250,7 @@ template <class V>
 bool fields(V& v, Is<ModelRef> auto& m) {
   return v.any("capabilities", m.capabilities) && v.required("id", m.id) && v.any("limits", m.limits) &&
          v.metadata(m.metadata) && v.any("pricing", m.pricing) && v.field("provider", m.provider) &&
-         v.unknown(m.unknown_fields);
+         v.unless_default("refuses", m.refuses, null_json()) && v.unknown(m.unknown_fields);
 }
 
 template <class V>

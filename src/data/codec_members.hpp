@@ -39,6 +39,10 @@ class MemberReader {
   bool unless_default(const char (&name)[N], T& member, const Default& /*value*/) {
     return required(name, member);
   }
+  template <std::size_t N>
+  bool unless_default(const char (&name)[N], Json& member, const Json& /*value*/) {
+    return any(name, member);
+  }
   template <std::size_t N, class T, class Compute>
   bool otherwise(const char (&name)[N], T& member, Compute&& /*compute*/) {
     return required(name, member);

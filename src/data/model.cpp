@@ -142,6 +142,7 @@ Catalogue Catalogue::overridden_by(const Catalogue& other) const {
     override_members(ours->capabilities, theirs.capabilities);
     override_members(ours->limits, theirs.limits);
     override_members(ours->pricing, theirs.pricing);
+    override_members(ours->refuses, theirs.refuses);
     override_members(ours->metadata, theirs.metadata);
     override_members(ours->unknown_fields, theirs.unknown_fields);
   }

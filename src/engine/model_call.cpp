@@ -56,8 +56,19 @@ bool is_retryable(const RetryPolicy& policy, const Error& error) {
 RetryPolicy RetryPolicy::standard() { return {}; }
 RetryPolicy RetryPolicy::off() { return {.max_attempts = 1, .retry_on = {}}; }
 
-ModelCall::ModelCall(std::shared_ptr<const Run> run, const AdapterCall& call, SpanId parent)
-    : run_(std::move(run)), call_(call), parent_(parent) {}
+ModelCall::ModelCall(std::shared_ptr<const Run> run, AdapterCall& call, SpanId parent)
+    : run_(std::move(run)), call_(call), parent_(parent) {
+  if (run_->telemetry != nullptr) call_.warn = [this](const AdapterWarning& warning) { warn(warning); };
+}
+
+ModelCall::~ModelCall() { call_.warn = nullptr; }
+
+void ModelCall::warn(const AdapterWarning& warning) {
+  if (std::ranges::find(warned_, warning.setting) != warned_.end()) return;
+  warned_.push_back(warning.setting);
+  const Json detail = {{"setting", warning.setting}, {"message", warning.message}};
+  report(*run_, SpanKind::generate, SpanPhase::warning, generate_.ids(), {.detail = &detail});
+}
 
 void ModelCall::open() {
   const TelemetryEvent about{.model = call_.model ? &call_.model->id : nullptr};

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "allm/adapter.hpp"
 
@@ -14,12 +15,15 @@
 
 namespace allm {
 
-// Produces the model's events. A call that fails produces an ErrorEvent and ends. `call` must outlive it. One thread at
-// a time.
+// Produces the model's events. A call that fails produces an ErrorEvent and ends. `call` must outlive it; its `warn` is
+// set until then. One thread at a time.
 class ModelCall : public EventSource {
  public:
   // `parent`: the parent of the call's span, if that is not the run's own parent.
-  ModelCall(std::shared_ptr<const Run> run, const AdapterCall& call, SpanId parent = {});
+  ModelCall(std::shared_ptr<const Run> run, AdapterCall& call, SpanId parent = {});
+  ModelCall(const ModelCall&) = delete;
+  ModelCall& operator=(const ModelCall&) = delete;
+  ~ModelCall() override;
   Poll poll(const Waker& waker) override;
 
   // Reports the response to telemetry. To be called after the end of a complete message.
@@ -29,6 +33,8 @@ class ModelCall : public EventSource {
 
  private:
   void open();
+  // Reports a warning of the adapter, once for all attempts.
+  void warn(const AdapterWarning& warning);
   // Adds costs, the run's id and the reasoning.
   void add_facts(MessageCompleted& completed);
   // Collects reasoning, and inserts ReasoningCompleted before the first event that is not reasoning.
@@ -59,7 +65,7 @@ class ModelCall : public EventSource {
   Error thrown(const char* what) const;  // only inside a catch block: the exception becomes the error's cause
 
   std::shared_ptr<const Run> run_;
-  const AdapterCall& call_;
+  AdapterCall& call_;
   const SpanId parent_;
   Span generate_;
   Span stream_;
@@ -69,6 +75,7 @@ class ModelCall : public EventSource {
   std::optional<Error> error_;     // to be delivered
   std::optional<RunEnd> ended_;
   int attempt_ = 0;
+  std::vector<std::string> warned_;  // settings that were reported
   std::string reasoning_;            // of the message so far
   std::size_t reasoning_begin_ = 0;  // where the part without a ReasoningCompleted begins
   std::optional<Event> held_;        // delivered after the ReasoningCompleted that was inserted before it

@@ -58,11 +58,35 @@ TEST(BuiltInModels, HaveNoUnknownFields) {
     return true;
   };
   for (const ModelRef& known : builtin_catalogue()->models()) {
-    EXPECT_TRUE(only(known.capabilities, {"tools", "json_native", "vision", "reasoning"})) << known.id;
+    EXPECT_TRUE(only(known.capabilities, {"tools", "json_native", "vision", "reasoning", "forced_tools"})) << known.id;
     EXPECT_TRUE(only(known.limits, {"context_tokens", "output_tokens"})) << known.id;
     EXPECT_TRUE(only(known.pricing, {"input", "cached_input", "cache_write", "cache_write_1h", "output"})) << known.id;
     EXPECT_TRUE(known.unknown_fields.is_null()) << known.id;
-    EXPECT_TRUE(known.metadata.empty()) << known.id;
+    EXPECT_TRUE(only(known.metadata, {"source", "as_of", "unconfirmed"})) << known.id;
+  }
+}
+
+// A figure that nobody can check is worth little.
+TEST(BuiltInModels, SayWhereTheirFiguresComeFrom) {
+  const auto is_date = [](const Json& text) {
+    static const std::string kForm = "dddd-dd-dd";
+    return text.is_string() && text.get<std::string>().size() == kForm.size() &&
+           std::ranges::equal(text.get<std::string>(), kForm,
+                              [](char c, char form) { return form == 'd' ? c >= '0' && c <= '9' : c == form; });
+  };
+  for (const ModelRef& known : builtin_catalogue()->models()) {
+    EXPECT_TRUE(known.metadata.value("source", Json()).is_string()) << known.id;
+    EXPECT_TRUE(is_date(known.metadata.value("as_of", Json()))) << known.id;
+    // A figure that is not confirmed is missing, or it is named.
+    for (const Json& name : known.metadata.value("unconfirmed", Json::array())) {
+      const std::string group = name.get<std::string>().substr(0, name.get<std::string>().find('.'));
+      EXPECT_TRUE(group == "capabilities" || group == "limits" || group == "pricing" || group == "refuses") << known.id;
+    }
+  }
+  const Json families = parse_json(models_json()).value_or(Json()).value("families", Json());
+  EXPECT_FALSE(families.empty());
+  for (const auto& [name, family] : families.items()) {
+    EXPECT_TRUE(family["source"].is_string() && is_date(family["as_of"])) << name;
   }
 }
 

@@ -34,6 +34,8 @@ std::string_view to_string(SpanPhase phase) {
       return "exception";
     case SpanPhase::retry:
       return "retry";
+    case SpanPhase::warning:
+      return "warning";
     case SpanPhase::progress:
       return "progress";
     case SpanPhase::late:
@@ -43,6 +45,8 @@ std::string_view to_string(SpanPhase phase) {
 }
 
 bool is_end(SpanPhase phase) { return phase == SpanPhase::stop || phase == SpanPhase::exception; }
+
+bool is_of_adapter(SpanPhase phase) { return phase == SpanPhase::retry || phase == SpanPhase::warning; }
 
 void append_ids(std::string& line, const TelemetryEvent& event) {
   const auto out = std::back_inserter(line);
@@ -55,7 +59,7 @@ void append_ids(std::string& line, const TelemetryEvent& event) {
 }  // namespace
 
 std::string name_of(const TelemetryEvent& event) {
-  if (event.phase == SpanPhase::retry) return "allm.adapter.retry";
+  if (is_of_adapter(event.phase)) return fmt::format("allm.adapter.{}", to_string(event.phase));
   return fmt::format("allm.{}.{}", to_string(event.span), to_string(event.phase));
 }
 
@@ -89,7 +93,7 @@ void LogTelemetry::on_event(const TelemetryEvent& event) {
     fmt::format_to(out, " duration_us={}",
                    std::chrono::duration_cast<std::chrono::microseconds>(event.duration).count());
   }
-  if (event.phase == SpanPhase::retry && event.detail != nullptr) {
+  if (is_of_adapter(event.phase) && event.detail != nullptr) {
     for (const auto& [key, value] : event.detail->items()) {
       fmt::format_to(out, " {}={}", key, value.is_string() ? value.get<std::string>() : value.dump());
     }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -45,6 +46,12 @@ enum class AnswerForm : std::uint8_t { whole, stream };
 // The form that a call asks for: by the param `stream` of the call or its request, else by `Request::stream`.
 AnswerForm answer_form(const AdapterCall& call);
 
+// The request that is sent once after a server refused a part of the first one.
+struct FallbackRequest {
+  HttpRequest request = {};   // without its key
+  std::string left_out = {};  // the setting of the caller that it does not have; "" if it has them all
+};
+
 // Safe to call from any thread.
 class Codec {
  public:
@@ -70,9 +77,9 @@ class Codec {
   // The error of a response with status 400 or above. `body` may be truncated and may be anything.
   virtual Error error(const HttpResponseHead& head, std::string_view body) const = 0;
   // The fallback request to send, once, after that error: the same request without the field that the server does not
-  // understand, and without its key. nullopt if there is none.
-  virtual std::optional<HttpRequest> fallback_request(const HttpRequest& /*sent*/, const HttpResponseHead& /*head*/,
-                                                      std::string_view /*body*/) const {
+  // understand. nullopt if there is none.
+  virtual std::optional<FallbackRequest> fallback_request(const HttpRequest& /*sent*/, const HttpResponseHead& /*head*/,
+                                                          std::string_view /*body*/) const {
     return std::nullopt;
   }
 };

@@ -9,6 +9,7 @@
 #include "providers/http_source.hpp"
 #include "providers/provider_errors.hpp"
 #include "providers/redact.hpp"
+#include "providers/refused_settings.hpp"
 #include "runtime/runtime_impl.hpp"
 
 namespace allm {
@@ -72,6 +73,17 @@ Error HttpAdapter::completed(const Error& error, const std::string& url, int sta
 }
 
 Result<std::unique_ptr<EventSource>> HttpAdapter::open(const AdapterCall& call) {
+  const std::optional<ModelRef>& model = call.model ? call.model : call.request.model;
+  const std::vector<std::string> refused = learned_.of(model ? model->id : "");
+  if (refused.empty()) return open_known(call);
+  AdapterCall known = call;
+  known.model = model.value_or(ModelRef());
+  if (!known.model->refuses.is_object()) known.model->refuses = Json::object();
+  for (const std::string& setting : refused) known.model->refuses[setting] = Json::object();
+  return open_known(known);
+}
+
+Result<std::unique_ptr<EventSource>> HttpAdapter::open_known(const AdapterCall& call) {
   const Result<HttpTimeouts> timeouts = timeouts_of(call);
   if (!timeouts) return std::unexpected(timeouts.error());
   Result<HttpRequest> request = options_.codec->write(call);
@@ -89,8 +101,14 @@ Result<std::unique_ptr<EventSource>> HttpAdapter::open(const AdapterCall& call) 
   };
   auto complete_error = [self = shared_from_this(), key = *std::move(key), url = redact(shown_url(request->url))](
                             const Error& error, int status) { return self->completed(error, url, status, key); };
+  const std::optional<ModelRef>& model = call.model ? call.model : call.request.model;
+  auto on_left_out = [self = shared_from_this(), warn = call.warn,
+                      name = model ? model->id : std::string()](const std::string& setting) {
+    self->learned_.add(name, setting);
+    if (warn) warn(left_out_warning(setting, name, "the server refused it; the request was sent again without it"));
+  };
   return std::make_unique<HttpSource>(options_.codec, options_.codec->decoding(call), std::move(complete_error),
-                                      runtime, std::move(send), *std::move(request),
+                                      runtime, std::move(send), std::move(on_left_out), *std::move(request),
                                       DecoderLimits{.max_body_bytes = options_.limits.max_body_bytes,
                                                     .max_event_bytes = options_.limits.max_event_bytes});
 }

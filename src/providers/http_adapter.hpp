@@ -10,6 +10,7 @@
 #include "engine/key_sources.hpp"
 #include "http/transfer.hpp"
 #include "providers/codec.hpp"
+#include "providers/learned_refusals.hpp"
 #include "providers/own_headers.hpp"
 
 namespace allm {
@@ -26,7 +27,7 @@ struct HttpAdapterOptions {
   HttpHeaders headers = {};
 };
 
-// Immutable; safe to call from any thread. Must be made by make_shared.
+// Safe to call from any thread. Must be made by make_shared.
 class HttpAdapter : public Adapter, public std::enable_shared_from_this<HttpAdapter> {
  public:
   explicit HttpAdapter(HttpAdapterOptions options) : options_(std::move(options)), headers_(options_.headers) {}
@@ -43,9 +44,12 @@ class HttpAdapter : public Adapter, public std::enable_shared_from_this<HttpAdap
   Result<HttpTimeouts> timeouts_of(const AdapterCall& call) const;
   // An error of an exchange with that URL: with facts about the exchange and without secrets.
   Error completed(const Error& error, const std::string& url, int status, const ApiKey& key) const;
+  // Opens a call whose model has the rules of its refused settings.
+  Result<std::unique_ptr<EventSource>> open_known(const AdapterCall& call);
 
   const HttpAdapterOptions options_;
   const OwnHeaders headers_;
+  LearnedRefusals learned_;
 };
 
 }  // namespace allm

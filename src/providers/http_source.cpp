@@ -8,7 +8,8 @@
 namespace allm {
 
 HttpSource::HttpSource(std::shared_ptr<const Codec> codec, Codec::DecoderMaker make_decoder,
-                       CompleteError complete_error, std::shared_ptr<Runtime> runtime, Send send, HttpRequest request,
+                       CompleteError complete_error, std::shared_ptr<Runtime> runtime, Send send,
+                       OnLeftOut on_left_out, HttpRequest request,
                        const DecoderLimits& limits)
     : codec_(std::move(codec)),
       make_decoder_(std::move(make_decoder)),
@@ -16,6 +17,7 @@ HttpSource::HttpSource(std::shared_ptr<const Codec> codec, Codec::DecoderMaker m
       limits_(limits),
       runtime_(std::move(runtime)),
       send_(std::move(send)),
+      on_left_out_(std::move(on_left_out)),
       transfer_(send_(std::move(request))) {}
 
 Poll HttpSource::poll(const Waker& waker) {
@@ -81,9 +83,10 @@ void HttpSource::end() {
 
 void HttpSource::end_with_error() {
   const Send send = std::exchange(send_, nullptr);
-  if (std::optional<HttpRequest> request =
+  if (std::optional<FallbackRequest> fallback =
           send ? codec_->fallback_request(transfer_->sent(), head_, error_body_) : std::nullopt) {
-    transfer_ = send(*std::move(request));
+    if (!fallback->left_out.empty()) on_left_out_(fallback->left_out);
+    transfer_ = send(std::move(fallback->request));
     head_ = {};
     error_body_.clear();
     return;

@@ -21,13 +21,16 @@ class HttpSource : public EventSource {
  public:
   // Adds the key to a request and sends it.
   using Send = std::function<std::unique_ptr<HttpTransfer>(HttpRequest)>;
+  // Called inside poll() with the setting that the server refused and that the fallback request does not have.
+  using OnLeftOut = std::function<void(const std::string& setting)>;
 
   // Completes an error of the exchange: adds facts about it and removes secrets. `status` is 0 if there was no answer.
   using CompleteError = std::function<Error(const Error& error, int status)>;
 
   // `runtime` owns the loop that `send` uses.
   HttpSource(std::shared_ptr<const Codec> codec, Codec::DecoderMaker make_decoder, CompleteError complete_error,
-             std::shared_ptr<Runtime> runtime, Send send, HttpRequest request, const DecoderLimits& limits);
+             std::shared_ptr<Runtime> runtime, Send send, OnLeftOut on_left_out, HttpRequest request,
+             const DecoderLimits& limits);
   Poll poll(const Waker& waker) override;
 
  private:
@@ -50,6 +53,7 @@ class HttpSource : public EventSource {
   const DecoderLimits limits_;
   const std::shared_ptr<Runtime> runtime_;
   Send send_;  // null once the fallback request was tried
+  OnLeftOut on_left_out_;
   std::unique_ptr<HttpTransfer> transfer_;
   HttpResponseHead head_;
   std::unique_ptr<BodyDecoder> decoder_;  // null before the head, and for an error response

@@ -47,7 +47,7 @@ OpenAiCodecOptions::Endpoint endpoint_of(OpenAiOptions::Endpoint endpoint) {
 
 // For a server without a preset: only fields that all servers accept.
 constexpr OpenAiQuirks kUnknownServer = {.max_tokens = OpenAiQuirks::MaxTokens::max_tokens,
-                                         .drop_refused = false,
+                                         .models_of_openai = false,
                                          .reasoning_options = OpenAiQuirks::ReasoningOptions::always,
                                          .prompt_cache = false,
                                          .tool_names = true,

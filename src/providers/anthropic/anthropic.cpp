@@ -10,6 +10,7 @@
 #include "providers/anthropic/structured.hpp"
 #include "providers/call_settings.hpp"
 #include "providers/provider_errors.hpp"
+#include "providers/refused_settings.hpp"
 
 namespace allm {
 namespace {
@@ -26,11 +27,8 @@ class AnthropicCodec final : public Codec {
     if (!body) return std::unexpected(body.error());
     Result<std::string> text = write_json(*body);
     if (!text) return std::unexpected(std::move(text).error());
-    HttpRequest request{.url = joined_url(options_.base_url, "messages"),
-                        .headers = {{"content-type", "application/json"}, {"anthropic-version", options_.version}},
-                        .body = *std::move(text)};
-    if (!options_.beta.empty()) request.headers.push_back({"anthropic-beta", beta_features()});
-    return request;
+    return HttpRequest{
+        .url = joined_url(options_.base_url, "messages"), .headers = headers(), .body = *std::move(text)};
   }
 
   HttpHeader key_header(std::string_view key) const override { return {"x-api-key", std::string(key)}; }
@@ -49,7 +47,18 @@ class AnthropicCodec final : public Codec {
     return anthropic_error(head, body);
   }
 
+  std::optional<FallbackRequest> fallback_request(const HttpRequest& sent, const HttpResponseHead& head,
+                                                  std::string_view body) const override {
+    return without_refused_setting(sent, headers(), head, body);
+  }
+
  private:
+  HttpHeaders headers() const {
+    HttpHeaders headers = {{"content-type", "application/json"}, {"anthropic-version", options_.version}};
+    if (!options_.beta.empty()) headers.push_back({"anthropic-beta", beta_features()});
+    return headers;
+  }
+
   std::string beta_features() const {
     std::string joined;
     for (const std::string& feature : options_.beta) joined += (joined.empty() ? "" : ",") + feature;

@@ -11,6 +11,7 @@
 #include "providers/call_ids.hpp"
 #include "providers/call_settings.hpp"
 #include "providers/provider_json.hpp"
+#include "providers/refused_settings.hpp"
 
 namespace allm {
 namespace {
@@ -87,7 +88,8 @@ bool forces_tools(const Json& choice) {
   return type == "any" || type == "tool";
 }
 
-Status write_tools(Json& body, const Request& request, const AnthropicStructure& structure, Json& settings) {
+Status write_tools(Json& body, const AdapterCall& call, const AnthropicStructure& structure, Json& settings) {
+  const Request& request = call.request;
   const Json parallel = take_setting(settings, "parallel_tool_calls");
   Json tools = tool_list(request, structure);
   Json choice = neutral_choice(request, structure);
@@ -105,6 +107,10 @@ Status write_tools(Json& body, const Request& request, const AnthropicStructure&
   if (forces_tools(choice) && anthropic_thinks(settings)) {
     return std::unexpected(unsupported_feature(
         kAnthropic, "Anthropic cannot be made to call a tool while it thinks: leave out tool_choice or thinking"));
+  }
+  if (forces_tools(choice) && !anthropic_forces_tools(call)) {
+    return std::unexpected(unsupported_feature(
+        kAnthropic, "this model cannot be made to call a tool, because it always thinks: leave out tool_choice"));
   }
   if (parallel == false && choice.is_null()) choice = {{"type", "auto"}};
   const bool takes_parallel = choice.is_object() && text_member(choice, "type") != "none";
@@ -160,7 +166,7 @@ Result<Json> anthropic_body(const AnthropicCodecOptions& options, const AdapterC
 
   Json body = {{"model", *std::move(model)}, {"max_tokens", max_tokens(options, request, settings)}};
   if (std::string system = system_text(request.messages); !system.empty()) body["system"] = std::move(system);
-  if (Status written = write_tools(body, request, *structure, settings); !written) {
+  if (Status written = write_tools(body, call, *structure, settings); !written) {
     return std::unexpected(written.error());
   }
   body["messages"] = *std::move(messages);
@@ -170,6 +176,7 @@ Result<Json> anthropic_body(const AnthropicCodecOptions& options, const AdapterC
     if (request.prompt_cache->retention == PromptCache::Retention::long_term) body["cache_control"]["ttl"] = "1h";
   }
   write_settings(body, *structure, std::move(settings));
+  leave_out_refused(call, kAnthropic, body);
   if (form == AnswerForm::stream) body["stream"] = true;
   return body;
 }

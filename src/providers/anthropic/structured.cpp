@@ -7,6 +7,7 @@
 #include "providers/anthropic/schema.hpp"
 #include "providers/call_settings.hpp"
 #include "providers/provider_json.hpp"
+#include "providers/refused_settings.hpp"
 
 namespace allm {
 namespace {
@@ -36,13 +37,17 @@ bool anthropic_thinks(const Json& settings) {
   return thinking != nullptr && text_member(*thinking, "type") != "disabled";
 }
 
+bool anthropic_forces_tools(const AdapterCall& call) {
+  return model_capability(call, kAnthropic, "forced_tools").value_or(true);
+}
+
 Result<AnthropicStructure> anthropic_structure(const AnthropicCodecOptions& options, const AdapterCall& call,
                                                const Json& settings) {
   using Way = AnthropicStructure::Way;
   using Kind = ResponseFormat::Kind;
   if (!call.request.response_format) return AnthropicStructure{};
   const ResponseFormat& format = *call.request.response_format;
-  const bool native = options.native_structured_output || anthropic_thinks(settings);
+  const bool native = options.native_structured_output || anthropic_thinks(settings) || !anthropic_forces_tools(call);
   switch (format.kind()) {
     case Kind::text:
     case Kind::invalid:

@@ -25,6 +25,9 @@ struct AnthropicStructure {
 // Whether the settings of the call turn thinking on.
 bool anthropic_thinks(const Json& settings);
 
+// Whether the model can be made to call a tool. A model that always thinks cannot.
+bool anthropic_forces_tools(const AdapterCall& call);
+
 // Fails with AdapterError `unsupported_feature` for JSON without a schema if a tool cannot be used.
 Result<AnthropicStructure> anthropic_structure(const AnthropicCodecOptions& options, const AdapterCall& call,
                                                const Json& settings);

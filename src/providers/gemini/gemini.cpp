@@ -10,6 +10,7 @@
 #include "providers/gemini/errors.hpp"
 #include "providers/gemini/request.hpp"
 #include "providers/gemini/stream.hpp"
+#include "providers/refused_settings.hpp"
 
 namespace allm {
 namespace {
@@ -50,9 +51,8 @@ class GeminiCodec final : public Codec {
     if (!body) return std::unexpected(body.error());
     Result<std::string> text = write_json(*body);
     if (!text) return std::unexpected(std::move(text).error());
-    return HttpRequest{.url = joined_url(options_.base_url, path(*model, form)),
-                       .headers = {{"content-type", "application/json"}},
-                       .body = *std::move(text)};
+    return HttpRequest{
+        .url = joined_url(options_.base_url, path(*model, form)), .headers = headers(), .body = *std::move(text)};
   }
 
   HttpHeader key_header(std::string_view key) const override { return {"x-goog-api-key", std::string(key)}; }
@@ -68,7 +68,14 @@ class GeminiCodec final : public Codec {
 
   Error error(const HttpResponseHead& head, std::string_view body) const override { return gemini_error(head, body); }
 
+  std::optional<FallbackRequest> fallback_request(const HttpRequest& sent, const HttpResponseHead& head,
+                                                  std::string_view body) const override {
+    return without_refused_setting(sent, headers(), head, body);
+  }
+
  private:
+  static HttpHeaders headers() { return {{"content-type", "application/json"}}; }
+
   // A name such as tunedModels/x is a complete path; other names get the prefix models/.
   static std::string path(std::string_view model, AnswerForm form) {
     const std::string name =

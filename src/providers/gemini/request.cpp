@@ -8,6 +8,7 @@
 #include "providers/gemini/contents.hpp"
 #include "providers/gemini/schema.hpp"
 #include "providers/provider_json.hpp"
+#include "providers/refused_settings.hpp"
 
 namespace allm {
 namespace {
@@ -82,6 +83,7 @@ Result<Json> gemini_body(const GeminiCodecOptions& options, const AdapterCall& c
   body["contents"] = *std::move(contents);
   if (Status written = write_tools(body, options, call.request); !written) return std::unexpected(written.error());
   if (Status written = write_gemini_config(body, options, call); !written) return std::unexpected(written.error());
+  leave_out_refused(call, kGemini, body);
   return body;
 }
 

@@ -63,7 +63,7 @@ bool says_completion_tokens(const OpenAiQuirks& quirks, const ModelFamily& famil
 
 void add_settings(const AdapterCall& call, const OpenAiQuirks& quirks, const ModelFamily& family, Json& body) {
   const Request& request = call.request;
-  if (request.temperature && !(quirks.drop_refused && family.reasons)) body["temperature"] = *request.temperature;
+  if (request.temperature) body["temperature"] = *request.temperature;
   if (request.max_tokens) {
     body[says_completion_tokens(quirks, family) ? "max_completion_tokens" : "max_tokens"] = *request.max_tokens;
   }
@@ -96,7 +96,7 @@ Result<std::string> chat_body(const AdapterCall& call, const OpenAiCodecOptions&
   add_settings(call, options.quirks, family, body);
   if (stream.stream) body["stream"] = true;
   if (options.quirks.stream_usage) body["stream_options"] = kIncludeUsage;
-  add_raw_options(call, options.quirks, family, {}, body);
+  add_raw_options(call, options, {}, body);
   if (!stream.stream || !stream.stream_options) body.erase("stream_options");
   ChatWriter writer(options, media, model_of(call), call.request.tools);
   if (!writer.body(body, call.request.messages)) return std::unexpected(writer.error());

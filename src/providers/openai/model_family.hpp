@@ -7,7 +7,7 @@ namespace allm::openai_wire {
 
 struct ModelFamily {
   bool on_responses = false;       // uses the Responses endpoint: gpt-5 and later, the o series
-  bool reasons = false;            // accepts reasoning_effort; refuses temperature, top_p, …
+  bool reasons = false;            // accepts reasoning_effort
   bool has_verbosity = false;      // gpt-5 and later
   bool completion_tokens = false;  // requires max_completion_tokens
 };

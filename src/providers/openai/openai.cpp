@@ -8,6 +8,7 @@
 #include "providers/openai/errors.hpp"
 #include "providers/openai/request.hpp"
 #include "providers/provider_errors.hpp"
+#include "providers/refused_settings.hpp"
 
 namespace allm {
 namespace {
@@ -66,9 +67,11 @@ class OpenAiCodec final : public Codec {
     return openai_wire::http_error(options_.provider, head, body);
   }
 
-  std::optional<HttpRequest> fallback_request(const HttpRequest& sent, const HttpResponseHead& head,
-                                              std::string_view body) const override {
-    if ((head.status != 400 && head.status != 422) || !contains_word(body, "stream_options")) return std::nullopt;
+  std::optional<FallbackRequest> fallback_request(const HttpRequest& sent, const HttpResponseHead& head,
+                                                  std::string_view body) const override {
+    if ((head.status != 400 && head.status != 422) || !contains_word(body, "stream_options")) {
+      return without_refused_setting(sent, headers_, head, body);
+    }
     // Remembered, so that later requests are sent without stream_options at once, at the cost of their usage.
     refuses_stream_options_ = true;
     constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
@@ -77,7 +80,7 @@ class OpenAiCodec final : public Codec {
     if (!members || members->erase("stream_options") == 0) return std::nullopt;
     Result<std::string> fallback_body = write_json(*members);
     if (!fallback_body) return std::nullopt;
-    return HttpRequest{.url = sent.url, .headers = headers_, .body = *std::move(fallback_body)};
+    return FallbackRequest{.request = {.url = sent.url, .headers = headers_, .body = *std::move(fallback_body)}};
   }
 
  private:

@@ -24,9 +24,9 @@ struct OpenAiQuirks {
 
   // The name of the token limit. OpenAI's newer models refuse the old name; most other servers know only the old one.
   MaxTokens max_tokens = MaxTokens::by_model;
-  // Leave out options that OpenAI's reasoning models refuse (temperature, top_p, stop, …), so that the same options
-  // work for all models. The model's name decides; off for servers with other model names.
-  bool drop_refused = true;
+  // Whether the server has OpenAI's models: settings that they refuse according to the built-in catalogue (temperature,
+  // top_p, …) are left out. For other servers, the catalogue's entries of that server apply.
+  bool models_of_openai = true;
   // Whether `reasoning_effort` and `verbosity` are sent: OpenAI refuses them for models that do not reason.
   ReasoningOptions reasoning_options = ReasoningOptions::by_model;
   // Ask for usage at the end of a stream. Off for servers that refuse `stream_options`.

@@ -10,7 +10,7 @@ using Quirks = OpenAiQuirks;
 
 // Most servers: only Chat Completions, other model names, and OpenAI's own fields are refused or ignored.
 constexpr Quirks kCompatible = {.max_tokens = Quirks::MaxTokens::max_tokens,
-                                .drop_refused = false,
+                                .models_of_openai = false,
                                 .reasoning_options = Quirks::ReasoningOptions::always,
                                 .prompt_cache = false,
                                 .files = Quirks::Files::none,

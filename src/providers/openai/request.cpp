@@ -7,6 +7,7 @@
 #include "data/ascii.hpp"
 #include "providers/call_settings.hpp"
 #include "providers/provider_json.hpp"
+#include "providers/refused_settings.hpp"
 
 namespace allm::openai_wire {
 namespace {
@@ -14,9 +15,6 @@ namespace {
 // allm's names, which are translated and not sent as they are.
 constexpr std::array<std::string_view, 4> kReadByName = {"reasoning_effort", "reasoning_summary", "verbosity",
                                                          "endpoint"};
-constexpr std::array<std::string_view, 9> kRefusedByReasoning = {"temperature",       "top_p",    "presence_penalty",
-                                                                 "frequency_penalty", "logprobs", "top_logprobs",
-                                                                 "logit_bias",        "n",        "stop"};
 
 bool holds(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
@@ -69,13 +67,12 @@ const Json* option_of(const AdapterCall& call, std::string_view name) {
   return find_member(call.request.options, name);
 }
 
-void add_raw_options(const AdapterCall& call, const OpenAiQuirks& quirks, const ModelFamily& family,
+void add_raw_options(const AdapterCall& call, const OpenAiCodecOptions& options,
                      std::span<const std::string_view> merged, Json& body) {
   Json settings = provider_settings(call);
   for (auto& [name, value] : settings.items()) {
     if (holds(kReadByName, name)) continue;
-    if (quirks.drop_refused && family.reasons && holds(kRefusedByReasoning, name)) continue;
-    if (name == "parallel_tool_calls" && (!body.contains("tools") || !quirks.parallel_flag)) continue;
+    if (name == "parallel_tool_calls" && (!body.contains("tools") || !options.quirks.parallel_flag)) continue;
     if (value.is_null()) {
       body.erase(name);
     } else if (holds(merged, name) && value.is_object() && body.contains(name) && body[name].is_object()) {
@@ -84,6 +81,7 @@ void add_raw_options(const AdapterCall& call, const OpenAiQuirks& quirks, const 
       body[name] = std::move(value);
     }
   }
+  leave_out_refused(call, options.quirks.models_of_openai ? "openai" : options.provider, body);
 }
 
 CallIdRule chat_id_rule(const OpenAiQuirks& quirks, std::string_view model) {

@@ -26,9 +26,10 @@ std::string_view model_of(const AdapterCall& call);
 // An option of the call or its request; null if it is absent or JSON's null.
 const Json* option_of(const AdapterCall& call, std::string_view name);
 
-// Overwrites the body's members with the provider settings, without allm's own options and those that `family` refuses.
-// A null removes the member; objects whose names are in `merged` are merged instead of replaced.
-void add_raw_options(const AdapterCall& call, const OpenAiQuirks& quirks, const ModelFamily& family,
+// Overwrites the body's members with the provider settings, without allm's own options, and leaves out the settings
+// that the model refuses. A null removes the member; objects whose names are in `merged` are merged instead of
+// replaced.
+void add_raw_options(const AdapterCall& call, const OpenAiCodecOptions& options,
                      std::span<const std::string_view> merged, Json& body);
 
 // The ids that the server accepts at Chat Completions.

@@ -6,6 +6,7 @@
 #include "providers/openai/request.hpp"
 #include "providers/openai/responses_state.hpp"
 #include "providers/provider_json.hpp"
+#include "providers/refused_settings.hpp"
 
 namespace allm::openai_wire {
 namespace {
@@ -152,7 +153,7 @@ Result<std::string> responses_body(const AdapterCall& call, const OpenAiCodecOpt
   if (!input) return std::unexpected(input.error());
   body["input"] = *std::move(input);
   add_tools(request, body);
-  if (request.temperature && !(quirks.drop_refused && family.reasons)) body["temperature"] = *request.temperature;
+  if (request.temperature) body["temperature"] = *request.temperature;
   if (request.max_tokens) body["max_output_tokens"] = *request.max_tokens;
   add_text(call, always || family.has_verbosity, body);
   if (reasons) add_reasoning(call, body);
@@ -163,9 +164,10 @@ Result<std::string> responses_body(const AdapterCall& call, const OpenAiCodecOpt
   body["store"] = false;
   if (reasons) body["include"] = Json::array({"reasoning.encrypted_content"});
   if (stream.stream) body["stream"] = true;
-  add_raw_options(call, quirks, family, kMerged, body);
-  // This endpoint has no such parameter.
-  body.erase("stop");
+  add_raw_options(call, options, kMerged, body);
+  if (body.erase("stop") > 0 && call.warn) {
+    call.warn(left_out_warning("stop", model_of(call), "the Responses endpoint does not have this setting"));
+  }
   if (!stream.stream || !stream.stream_options) body.erase("stream_options");
   return write_json(body);
 }
