@@ -1,5 +1,6 @@
 // The prompt prefix that providers cache never changes: a later request of a conversation is the earlier request with
-// messages added at the end of its list. All other bytes are the same.
+// messages added at the end of its list. All other bytes are the same, except for the marks of the cache, which are not
+// part of the prompt.
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "providers/gemini/gemini.hpp"
 #include "providers/openai/openai.hpp"
 #include "providers/openai/presets.hpp"
+#include "tests/generators.hpp"
 
 namespace allm::prompt_prefix_test {
 namespace {
@@ -83,14 +85,24 @@ std::string body_of(const CodecCase& one, AdapterCall call) {
   return request ? request->body : "";
 }
 
-// Expects that `later` is `earlier` with text inserted before the bracket that ends a list.
-void expect_extended(const std::string& earlier, const std::string& later) {
+std::string without_marks(std::string body) {
+  for (const std::string mark :
+       {R"(,"cache_control":{"type":"ephemeral"})", R"(,"cache_control":{"type":"ephemeral","ttl":"1h"})"}) {
+    for (std::size_t at = body.find(mark); at != std::string::npos; at = body.find(mark, at))
+      body.erase(at, mark.size());
+  }
+  return body;
+}
+
+// "" if `later` is `earlier` with text inserted before the bracket that ends a list; otherwise what is wrong.
+std::string error_of_growth(const std::string& earlier_body, const std::string& later_body) {
+  const std::string earlier = without_marks(earlier_body);
+  const std::string later = without_marks(later_body);
   const auto [left, right] = std::ranges::mismatch(earlier, later);
-  ASSERT_NE(left, earlier.end()) << earlier << '\n' << later;
-  ASSERT_NE(right, later.end());
-  EXPECT_EQ(*left, ']') << "a message changed: " << earlier << '\n' << later;
-  EXPECT_EQ(*right, ',');
-  EXPECT_TRUE(later.ends_with(std::string(left, earlier.end()))) << "what follows changed: " << later;
+  if (left == earlier.end() || right == later.end()) return "nothing was added: " + later;
+  if (*left != ']' || *right != ',') return "a message changed: " + earlier + '\n' + later;
+  if (!later.ends_with(std::string(left, earlier.end()))) return "what follows changed: " + later;
+  return "";
 }
 
 TEST(PromptPrefix, OfEveryProviderOnlyGrows) {
@@ -101,9 +113,132 @@ TEST(PromptPrefix, OfEveryProviderOnlyGrows) {
     for (const CodecCase& one : all_codecs()) {
       for (std::size_t i = 1; i < calls.size(); ++i) {
         SCOPED_TRACE(one.name + ", request " + std::to_string(i));
-        expect_extended(body_of(one, calls[i - 1]), body_of(one, calls[i]));
+        EXPECT_EQ(error_of_growth(body_of(one, calls[i - 1]), body_of(one, calls[i])), "");
       }
     }
+  }
+}
+
+// ---- random conversations
+
+// The thread at each request of a random conversation: after a user's message and after the results of all calls.
+std::vector<MessageList> requests_of_a_conversation(gen::Random& random) {
+  std::vector<MessageList> requests;
+  MessageList thread;
+  for (std::size_t i = random.below(3); i > 0; --i) thread.push_back(system("Rule " + std::to_string(i)));
+  std::size_t calls = 0;
+  for (std::size_t turn = 2 + random.below(4); turn > 0; --turn) {
+    std::vector<Part> parts = {TextPart{"q" + std::to_string(turn)}};
+    if (random.chance(3)) parts.emplace_back(TextPart{"more"});
+    if (random.chance(4)) parts.emplace_back(ImagePart{.image = {.source = ImageBase64{"iVBORw0KGgo=", "image/png"}}});
+    const bool is_plain = random.chance();
+    thread.push_back(is_plain ? user("hello " + std::to_string(turn)) : user(std::move(parts)));
+    requests.push_back(thread);
+    for (std::size_t step = random.below(3); step > 0; --step) {
+      Message calling = assistant(random.chance() ? "" : "Let me see.");
+      const std::size_t first = calls;
+      for (std::size_t call = 1 + random.below(3); call > 0; --call) {
+        calling.tool_calls.push_back(
+            {.id = "call_" + std::to_string(calls++), .name = "weather", .arguments = {{"city", "Rome"}}});
+      }
+      thread.push_back(std::move(calling));
+      for (std::size_t call = first; call < calls; ++call) {
+        thread.push_back(tool_result("call_" + std::to_string(call), random.chance() ? "21" : R"({"error":"no"})"));
+      }
+      requests.push_back(thread);
+    }
+    thread.push_back(assistant(random.chance(8) ? "" : "Answer " + std::to_string(turn)));
+  }
+  return requests;
+}
+
+AdapterCall call_of(gen::Random& random) {
+  AdapterCall call;
+  call.request_id = "r";
+  call.request.prompt_cache = PromptCache{.key = "k"};
+  if (random.chance()) call.request.prompt_cache->retention = PromptCache::Retention::long_term;
+  if (random.chance()) call.request.tools = tools();
+  if (random.chance(3)) call.request.temperature = 0.5;
+  if (random.chance(3)) call.request.max_tokens = 100;
+  if (random.chance(3)) call.options = {{"reasoning_effort", "low"}, {"top_p", 0.9}};
+  return call;
+}
+
+RC_GTEST_PROP(PromptPrefix, OfEveryProviderOnlyGrowsInRandomConversations, (const gen::Source& source)) {
+  gen::Random random(source);
+  AdapterCall call = call_of(random);
+  const std::vector<MessageList> requests = requests_of_a_conversation(random);
+  for (const CodecCase& one : all_codecs()) {
+    std::string last;
+    for (const MessageList& messages : requests) {
+      call.request.messages = messages;
+      std::string body = body_of(one, call);
+      RC_ASSERT(body == body_of(one, call));
+      if (!last.empty()) {
+        const std::string error = error_of_growth(last, body);
+        if (!error.empty()) RC_FAIL(one.name + ": " + error);
+      }
+      last = std::move(body);
+    }
+  }
+}
+
+// ---- the marks of Anthropic
+
+// The prefix of the prompt up to each mark, in the provider's order: tools, system, messages.
+std::vector<std::string> marked_prefixes(const Json& body) {
+  std::vector<std::string> prefixes;
+  std::string prompt;
+  const auto take = [&](Json block) {
+    const bool is_marked = block.erase("cache_control") > 0;
+    prompt += block.dump();
+    if (is_marked) prefixes.push_back(prompt);
+  };
+  for (const Json& tool : body.value("tools", Json::array())) take(tool);
+  for (const Json& block : body.value("system", Json::array())) take(block);
+  for (const Json& message : body["messages"]) {
+    prompt += message["role"].dump();
+    for (const Json& block : message["content"]) take(block);
+  }
+  return prefixes;
+}
+
+RC_GTEST_PROP(PromptCacheMarks, OfAnthropicEndToolsSystemAndHistory, (const gen::Source& source)) {
+  gen::Random random(source);
+  AdapterCall call = call_of(random);
+  call.model = "claude-sonnet-4-6";
+  std::vector<std::string> before;
+  for (const MessageList& messages : requests_of_a_conversation(random)) {
+    call.request.messages = messages;
+    const Json body = *parse_json(anthropic_codec({})->write(call, AnswerForm::stream)->body);
+    const bool has_tools = body.contains("tools");
+    const bool has_system = body.contains("system");
+    if (has_tools) RC_ASSERT(body["tools"].back().contains("cache_control"));
+    if (has_system) RC_ASSERT(body["system"].back().contains("cache_control"));
+    RC_ASSERT(body["messages"].back()["content"].back().contains("cache_control"));
+    const std::vector<std::string> prefixes = marked_prefixes(body);
+    RC_ASSERT(prefixes.size() == 1U + (has_tools ? 1U : 0U) + (has_system ? 1U : 0U));
+    // What an earlier request wrote to the cache is a prefix of the new prompt.
+    for (const std::string& old : before) RC_ASSERT(prefixes.back().starts_with(old));
+    before = prefixes;
+  }
+}
+
+TEST(PromptCacheMarks, OfTheCallerCountAgainstTheFourThatAnthropicAllows) {
+  const Json mark = {{"anthropic", {{"cache_control", {{"type", "ephemeral"}}}}}};
+  for (std::size_t own = 0; own <= 4; ++own) {
+    std::vector<Part> parts;
+    for (std::size_t i = 0; i < own; ++i) parts.emplace_back(TextPart{.text = "part", .metadata = mark});
+    AdapterCall call;
+    call.model = "claude-sonnet-4-6";
+    call.request.prompt_cache = PromptCache{};
+    call.request.tools = tools();
+    call.request.messages = {system("s"), parts.empty() ? user("hi") : user(parts), assistant("a"), user("end")};
+    const Json body = *parse_json(anthropic_codec({})->write(call, AnswerForm::stream)->body);
+    EXPECT_EQ(marked_prefixes(body).size(), std::min<std::size_t>(4, own + 3)) << body;
+    EXPECT_EQ(body["messages"].back()["content"].back().contains("cache_control"), own < 4);
+    EXPECT_EQ(body["system"].back().contains("cache_control"), own < 3);
+    EXPECT_EQ(body["tools"].back().contains("cache_control"), own < 2);
   }
 }
 

@@ -28,6 +28,7 @@ class Refusing {
         server_([this](const ServedRequest& request, Reply& reply) { serve(request, reply); }) {}
 
   std::string url() const { return server_.url(); }
+  std::string ca_file() const { return server_.ca_file(); }
   std::vector<ServedRequest> requests() const {
     const std::lock_guard lock(mutex_);
     return requests_;
@@ -55,8 +56,8 @@ class Refusing {
 };
 
 struct Client {
-  Client(const ProviderCase& provider, const std::string& url)
-      : engine({.adapter = provider.make(url, ApiKey("k-secret-1234"), {}),
+  Client(const ProviderCase& provider, const Refusing& server)
+      : engine({.adapter = provider.make(server.url(), provider.key, {.ca_file = server.ca_file()}),
                 .model = "an-unknown-model",
                 .telemetry = telemetry}) {}
 
@@ -76,7 +77,7 @@ TEST(RefusedSetting, OfAnUnknownModelIsLeftOutOfASecondRequest) {
   for (const ProviderCase& provider : testing::provider_cases()) {
     SCOPED_TRACE(provider.name);
     const Refusing server(provider, {"temperature"});
-    const Client client(provider, server.url());
+    const Client client(provider, server);
     const CallOptions options = {.temperature = 0.5, .params = {{"top_p", 0.9}}};
     const Result<ChatResult> result = chat(client.engine, {user("hi")}, options);
     ASSERT_TRUE(result.has_value()) << result.error().message();
@@ -99,7 +100,7 @@ TEST(RefusedSetting, IsTriedOnce) {
     SCOPED_TRACE(provider.name);
     const bool is_gemini = std::string(provider.name) == "gemini";
     const Refusing server(provider, {"temperature", is_gemini ? "topP" : "top_p"});
-    const Client client(provider, server.url());
+    const Client client(provider, server);
     const auto result = chat(client.engine, {user("hi")}, {.temperature = 0.5, .params = {{"top_p", 0.9}}});
     ASSERT_FALSE(result.has_value());
     EXPECT_TRUE(result.error().is<AdapterError>(AdapterError::Reason::invalid_request)) << result.error().message();
@@ -111,7 +112,7 @@ TEST(RefusedSetting, OfAKnownModelIsNotSentAtAll) {
   for (const ProviderCase& provider : testing::provider_cases()) {
     if (std::string(provider.name) != "anthropic") continue;
     const Refusing server(provider, {"temperature"});
-    const Client client(provider, server.url());
+    const Client client(provider, server);
     const auto result = chat(client.engine, {user("hi")}, {.model = "claude-opus-5", .temperature = 0.5});
     ASSERT_TRUE(result.has_value()) << result.error().message();
     EXPECT_EQ(server.requests().size(), 1U);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "providers/anthropic/cache_marks.hpp"
 #include "providers/anthropic/messages.hpp"
 #include "providers/anthropic/structured.hpp"
 #include "providers/call_ids.hpp"
@@ -171,12 +172,9 @@ Result<Json> anthropic_body(const AnthropicCodecOptions& options, const AdapterC
   }
   body["messages"] = *std::move(messages);
   if (request.temperature) body["temperature"] = *request.temperature;
-  if (request.prompt_cache) {
-    body["cache_control"] = {{"type", "ephemeral"}};
-    if (request.prompt_cache->retention == PromptCache::Retention::long_term) body["cache_control"]["ttl"] = "1h";
-  }
   write_settings(body, *structure, std::move(settings));
   leave_out_refused(call, kAnthropic, body);
+  if (request.prompt_cache) add_cache_marks(*request.prompt_cache, body);
   if (form == AnswerForm::stream) body["stream"] = true;
   return body;
 }

@@ -75,10 +75,25 @@ TEST(AnthropicRequest, WritesTypedOptions) {
   call.request.temperature = 0.5;
   call.request.stream = true;
   call.request.prompt_cache = PromptCache{};
-  expect_body(call, R"({"model":"claude","max_tokens":10,"system":"A\n\nB","temperature":0.5,"stream":true,
-                        "cache_control":{"type":"ephemeral"},"messages":[{"role":"user","content":"hi"}]})");
-  call.request.prompt_cache->retention = PromptCache::Retention::long_term;
-  EXPECT_EQ(body(call)["cache_control"], json(R"({"type":"ephemeral","ttl":"1h"})"));
+  expect_body(call, R"({"model":"claude","max_tokens":10,"temperature":0.5,"stream":true,
+      "system":[{"type":"text","text":"A\n\nB","cache_control":{"type":"ephemeral"}}],
+      "messages":[{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]}]})");
+}
+
+TEST(AnthropicRequest, LeavesOutSettingsThatTheModelRefuses) {
+  AdapterCall call = call_of({user("hi")});
+  call.request.temperature = 0.5;
+  call.options = {{"top_p", 0.9}, {"top_k", 3}, {"service_tier", "auto"}};
+  for (const char* model : {"claude-opus-4-7", "claude-opus-5", "claude-sonnet-5-5", "claude-opus-4-7-20260416"}) {
+    call.model = model;
+    const Json written = body(call);
+    EXPECT_FALSE(written.contains("temperature") || written.contains("top_p") || written.contains("top_k")) << written;
+    EXPECT_EQ(written["service_tier"], "auto");
+  }
+  for (const char* model : {"claude-opus-4-6", "claude-sonnet-4-6", "some-model"}) {
+    call.model = model;
+    EXPECT_EQ(body(call)["temperature"], 0.5) << model;
+  }
 }
 
 TEST(AnthropicRequest, FillsInMaxTokensOnTopOfAThinkingBudget) {
