@@ -121,11 +121,11 @@ TEST(RefusedSetting, OfAKnownModelIsNotSentAtAll) {
         client.warnings()[0],
         Json({{"setting", "temperature"},
               {"message", "temperature was not sent to the model 'claude-opus-5': the model does not accept it"}}));
-    EXPECT_EQ(client.telemetry->tree(), R"(chat claude-opus-5
-  step claude-opus-5
+    EXPECT_EQ(client.telemetry->tree(), R"(chat
+  step
     generate claude-opus-5
+      stream
       - adapter.warning
-      stream claude-opus-5
 )");
   }
 }

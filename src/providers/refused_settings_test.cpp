@@ -27,6 +27,7 @@ AdapterCall call_with_settings(const ModelRef& model) {
   call.request.temperature = 0.5;
   call.options = {{"top_p", 0.9}, {"reasoning_effort", "low"}, {"stop", "x"}};
   if (model.provider == "anthropic") call.options["top_k"] = 3;
+  if (model.provider == "gemini") call.options["reasoning_effort"] = "minimal";
   if (model.provider != "anthropic" && model.provider != "gemini") {
     call.options.update({{"presence_penalty", 0.1},
                          {"frequency_penalty", 0.1},
