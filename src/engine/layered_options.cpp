@@ -51,12 +51,12 @@ void merge_context(std::optional<Json>& context, Lower& lower) {
 template <class Lower>
 void fill_from(CallOptions& options, Lower& lower) {
   // Names every option: a new option does not compile until it is added here.
-  auto& [model, temperature, max_tokens, response_format, tool_choice, repeat_tool_choice, prompt_cache, streamed, tools, params, api_key,
-         mode, max_turns, run_timeout, max_total_tokens, max_cost, max_tool_calls, max_repeated_failures, cancel,
-         halt_when, prepare_step, structured_finalize, structured_finalize_nudge, tool_timeout, max_concurrency,
-         on_tool_error, on_unknown_tool, approve, tool_executor, tool_result_encoder, on_tool_progress,
-         emit_text_deltas, emit_tool_deltas, emit_reasoning, include_raw_chunks, on_event, context, session_id,
-         request_id, traceparent] = lower;
+  auto& [model, temperature, max_tokens, response_format, tool_choice, repeat_tool_choice, prompt_cache, streamed,
+         tools, params, api_key, mode, max_turns, run_timeout, max_total_tokens, max_cost, max_tool_calls,
+         max_repeated_failures, cancel, halt_when, prepare_step, structured_finalize, structured_finalize_nudge,
+         tool_timeout, max_concurrency, on_tool_error, on_unknown_tool, approve, tool_executor, tool_result_encoder,
+         on_tool_progress, emit_text_deltas, emit_tool_deltas, emit_reasoning, include_raw_chunks, on_event, context,
+         session_id, request_id, traceparent] = lower;
   fill(options.model, model);
   fill(options.temperature, temperature);
   fill(options.max_tokens, max_tokens);

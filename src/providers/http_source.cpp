@@ -8,9 +8,8 @@
 namespace allm {
 
 HttpSource::HttpSource(std::shared_ptr<const Codec> codec, Codec::DecoderMaker make_decoder,
-                       CompleteError complete_error, std::shared_ptr<Runtime> runtime, Send send,
-                       OnLeftOut on_left_out, HttpRequest request,
-                       const DecoderLimits& limits)
+                       CompleteError complete_error, std::shared_ptr<Runtime> runtime, Send send, OnLeftOut on_left_out,
+                       HttpRequest request, const DecoderLimits& limits)
     : codec_(std::move(codec)),
       make_decoder_(std::move(make_decoder)),
       complete_error_(std::move(complete_error)),
