@@ -2,6 +2,25 @@
 
 const isObject = (value) => value !== null && typeof value === "object";
 
+// Whether two elements of lists are likely to be the same thing: objects with the same members.
+const sameMembers = (a, b) =>
+  !isObject(a) || !isObject(b) || Object.keys(a).sort().join() === Object.keys(b).sort().join();
+
+// Pairs the elements of two lists. In the longer one, elements that do not fit are paired with undefined.
+function aligned(client, allm) {
+  const pairs = [];
+  let [i, j] = [0, 0];
+  while (i < client.length || j < allm.length) {
+    const spare = client.length - i - (allm.length - j);
+    if (spare === 0 || (i < client.length && j < allm.length && sameMembers(client[i], allm[j]))) {
+      pairs.push([client[i++], allm[j++]]);
+    } else {
+      pairs.push(spare > 0 ? [client[i++], undefined] : [undefined, allm[j++]]);
+    }
+  }
+  return pairs;
+}
+
 // Calls `add(path, kind, client's value, allm's value)` for each difference. Kinds: "only client", "only allm",
 // "differ".
 export function compare(path, client, allm, add) {
@@ -13,8 +32,7 @@ export function compare(path, client, allm, add) {
     return;
   }
   if (Array.isArray(client)) {
-    const count = Math.max(client.length, allm.length);
-    for (let i = 0; i < count; ++i) compare(`${path}[${i}]`, client[i], allm[i], add);
+    aligned(client, allm).forEach(([left, right], i) => compare(`${path}[${i}]`, left, right, add));
     return;
   }
   for (const key of new Set([...Object.keys(client), ...Object.keys(allm)])) {
