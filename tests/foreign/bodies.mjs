@@ -35,8 +35,10 @@ function differencesOf(provider, official, ours) {
   return [...found.values()];
 }
 
-const explains = (entry, { provider, path, kind }) => entry.differences.some((known) =>
-  (known.provider === "*" || known.provider === provider) && known.kind === kind && matches(known.path, path));
+// With `member`, only a value that has this member is expected.
+const explains = (entry, { provider, path, kind, client, allm }) => entry.differences.some((known) =>
+  (known.provider === "*" || known.provider === provider) && known.kind === kind && matches(known.path, path) &&
+  (!known.member || (client ?? allm)?.[known.member] !== undefined));
 
 const short = (value) => {
   const written = JSON.stringify(value);

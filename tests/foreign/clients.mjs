@@ -1,5 +1,5 @@
 // The official clients, each behind the same function: ask(url, {prompt, tools, schema, stream}) returns
-// {text, reasoning, calls, input, output, finish} of one model call.
+// {text, reasoning, calls, input, output} of one model call. OpenAI's client does not know reasoning in chat completions.
 import { load } from "./packages.mjs";
 
 const { OpenAI } = load("openai");
@@ -28,14 +28,12 @@ async function askChat(url, { model, prompt, tools, schema, stream }) {
   const done = stream
     ? await api.stream({ ...request, stream_options: { include_usage: true } }).finalChatCompletion()
     : await api.create(request);
-  const { message, finish_reason: finish } = done.choices[0];
+  const { message } = done.choices[0];
   return {
     text: message.content ?? "",
-    reasoning: message.reasoning_content ?? "",
     calls: callsFrom((message.tool_calls ?? []).map(({ function: f }) => ({ name: f.name, text: f.arguments }))),
     input: done.usage?.prompt_tokens,
     output: done.usage?.completion_tokens,
-    finish,
   };
 }
 
@@ -58,7 +56,6 @@ async function askResponses(url, { model, prompt, tools, schema, stream }) {
       .map((item) => ({ name: item.name, text: item.arguments }))),
     input: done.usage?.input_tokens,
     output: done.usage?.output_tokens,
-    finish: done.status,
   };
 }
 
@@ -81,7 +78,6 @@ async function askAnthropic(url, { model, prompt, tools, schema, stream }) {
     calls: blocks("tool_use").map((block) => ({ name: block.name, arguments: block.input })),
     input: done.usage.input_tokens,
     output: done.usage.output_tokens,
-    finish: done.stop_reason,
   };
 }
 
@@ -109,7 +105,6 @@ async function askGemini(url, { model, prompt, tools, schema, stream }) {
       .map(({ functionCall }) => ({ name: functionCall.name, arguments: functionCall.args })),
     input: last.usageMetadata?.promptTokenCount,
     output: last.usageMetadata?.candidatesTokenCount,
-    finish: last.candidates?.[0]?.finishReason,
   };
 }
 

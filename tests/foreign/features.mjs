@@ -136,5 +136,6 @@ export function disagreement(feature, answer, official) {
     input: answer.result.usage?.data.input_tokens,
     output: answer.result.usage?.data.output_tokens,
   };
-  return first(...feature.client.map((field) => equal(`${field} of allm`, ours[field], official[field])));
+  const fields = feature.client.filter((field) => official[field] !== undefined);
+  return first(...fields.map((field) => equal(`${field} of allm`, ours[field], official[field])));
 }

@@ -4,7 +4,7 @@ import { disagreement, features, jobOf, schema, tools } from "./features.mjs";
 import { startRecorder } from "./recorder.mjs";
 
 const bridged = [
-  { provider: "openai-chat", path: "/v1", model: "gpt-4.1-mini" },
+  { provider: "openai-chat", path: "/v1", model: "gpt-5-mini" },
   { provider: "openai-responses", path: "/v1", model: "gpt-5-mini" },
   { provider: "anthropic", path: "/v1", model: "claude-sonnet-4-6" },
 ];
@@ -14,14 +14,20 @@ const portkey = (target, host, model) => ({
 });
 
 // Features that a server cannot do, with the reason.
+const noDetails = "aimock sends no incomplete_details";
+const noReasoning = "mock-ollama leaves reasoning out when it translates";
+const noUsage = "mock-ollama does not ask for usage";
 const without = {
-  "openai-responses, aimock": { length: "aimock sends no incomplete_details" },
+  "openai-responses, aimock": { length: noDetails },
   "mistral, aimock": { usage: "aimock sends usage only if stream_options asks for it, which Mistral does not know" },
-  "openai-responses, mock-ollama, chat": { usage: "mock-ollama does not ask for usage" },
-  "anthropic, mock-ollama, chat": { usage: "mock-ollama does not ask for usage" },
-  "openai-chat, mock-ollama, responses": { length: "aimock sends no incomplete_details" },
-  "openai-responses, mock-ollama, responses": { length: "aimock sends no incomplete_details" },
-  "anthropic, mock-ollama, responses": { length: "aimock sends no incomplete_details" },
+  "openai-responses, mock-ollama, chat": { usage: noUsage, reasoning: noReasoning },
+  "anthropic, mock-ollama, chat": { usage: noUsage, reasoning: noReasoning },
+  "openai-chat, mock-ollama, responses": { length: noDetails, reasoning: noReasoning },
+  "openai-responses, mock-ollama, responses": { length: noDetails },
+  "anthropic, mock-ollama, responses": { length: noDetails, reasoning: noReasoning },
+  "openai-chat, mock-ollama, anthropic": { reasoning: noReasoning },
+  "openai-responses, mock-ollama, anthropic": { reasoning: noReasoning },
+  "chat, Portkey, anthropic": { reasoning: "Portkey leaves thinking out" },
   "chat, Portkey, google": {
     stream: "Portkey expects a stream in Google's older form, which aimock does not send",
     "one tool": "aimock does not know the role function that Portkey gives to results",
@@ -34,24 +40,24 @@ const without = {
 
 export function rowsOf({ aimock, bridges, portkey: gateway }) {
   const native = [
-    { provider: "openai-chat", base_url: `${aimock}/v1`, model: "gpt-4.1-mini" },
+    { provider: "openai-chat", base_url: `${aimock}/v1`, model: "gpt-5-mini" },
     { provider: "openai-responses", base_url: `${aimock}/v1`, model: "gpt-5-mini" },
     { provider: "anthropic", base_url: `${aimock}/v1`, model: "claude-sonnet-4-6" },
     { provider: "gemini", base_url: `${aimock}/v1beta`, model: "gemini-2.5-flash" },
   ].map((row) => ({ ...row, name: `${row.provider}, aimock`, client: ask[row.provider], url: aimock }));
   const presets = ["ollama", "vllm", "llamacpp", "lmstudio", "groq", "mistral", "deepseek", "together", "xai"]
     .map((provider) => ({ provider, base_url: `${aimock}/v1`, model: "some-model" }));
-  presets.push({ provider: "openrouter", base_url: `${aimock}/api/v1`, model: "openai/gpt-4.1-mini" });
+  presets.push({ provider: "openrouter", base_url: `${aimock}/api/v1`, model: "openai/gpt-5-mini" });
   presets.push({
-    provider: "azure", model: "gpt-4.1-mini",
-    base_url: `${aimock}/openai/deployments/gpt-4.1-mini?api-version=2024-10-21`,
+    provider: "azure", model: "gpt-5-mini",
+    base_url: `${aimock}/openai/deployments/gpt-5-mini?api-version=2024-10-21`,
   });
   for (const row of presets) row.name = `${row.provider}, aimock`;
   const throughBridges = Object.entries(bridges).flatMap(([style, url]) => bridged.map((row) => ({
     ...row, base_url: url + row.path, name: `${row.provider}, mock-ollama, ${style}`,
   })));
   const throughPortkey = [
-    { ...portkey("openai", `${aimock}/v1`, "gpt-4.1-mini"), name: "chat, Portkey, openai" },
+    { ...portkey("openai", `${aimock}/v1`, "gpt-5-mini"), name: "chat, Portkey, openai" },
     { ...portkey("anthropic", `${aimock}/v1`, "claude-sonnet-4-6"), name: "chat, Portkey, anthropic" },
     { ...portkey("google", aimock, "gemini-2.5-flash"), name: "chat, Portkey, google", whole: true },
     { ...portkey("anthropic", `${aimock}/v1`, "claude-sonnet-4-6"), provider: "anthropic",
