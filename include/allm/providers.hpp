@@ -97,7 +97,8 @@ struct GeminiOptions {
   // dialect, which cannot express recursive schemas.
   bool json_schemas = false;
   // Gemini 3 refuses conversations with tool calls that have no thought signature, such as those of another provider's
-  // model. True: such calls get the placeholder signature that the provider defines for this. The answers may be worse.
+  // model. Such calls get the placeholder signature that the provider defines for this if the model's name begins with
+  // gemini-3 or a later version. True: also for models with other names.
   bool excuse_missing_signatures = false;
   HttpOptions http = {};
 };

@@ -29,6 +29,8 @@ const std::vector<MoveTarget>& targets() {
   return *all;
 }
 
+const MoveTarget& target_of(std::string_view name) { return *std::ranges::find(targets(), name, &MoveTarget::name); }
+
 std::vector<Tool> tools() {
   const Json city = {{"type", "object"}, {"properties", {{"city", {{"type", "string"}}}}}, {"required", {"city"}}};
   return {
@@ -218,6 +220,22 @@ TEST(SessionMoves, EveryRequestIsValidForItsProvider) {
   for (const MoveTarget& target : targets()) EXPECT_GE(requests[target.name], 100U) << target.name;
 }
 
+TEST(SessionMoves, AnotherEngineContinuesTheSession) {
+  const auto engine_of = [](const MoveTarget& target) {
+    const auto answer = [&target](const AdapterCall&) { return target.answer({.text = "I am " + target.name + "."}); };
+    return Engine(
+        {.adapter = testing::codec_adapter(target.codec, [](const HttpRequest&) {}, answer), .model = target.model});
+  };
+  const Engine claude = engine_of(target_of("anthropic"));
+  const Engine gpt = engine_of(target_of("openai responses"));
+  // [sessions-move]
+  allm::Result<allm::SessionTurn> turn = allm::session_reply(claude, {.id = "ada-1"}, "Who are you?");
+  if (turn) turn = allm::session_reply(gpt, turn->session, "And now?");
+  // [/sessions-move]
+  ASSERT_TRUE(turn.has_value());
+  EXPECT_EQ(turn->result.text(), "I am openai responses.");
+}
+
 // The bodies of the requests to `target` of a run that calls the failing tool, and of a later run with the session as
 // it was saved.
 std::vector<std::string> bodies_after_a_failure(const MoveTarget& target) {
@@ -237,8 +255,6 @@ std::vector<std::string> bodies_after_a_failure(const MoveTarget& target) {
   bodies.resize(3);
   return bodies;
 }
-
-const MoveTarget& target_of(std::string_view name) { return *std::ranges::find(targets(), name, &MoveTarget::name); }
 
 TEST(FailedTools, AreMarkedForAnthropicAlsoAfterSaving) {
   const std::vector<std::string> bodies = bodies_after_a_failure(target_of("anthropic"));

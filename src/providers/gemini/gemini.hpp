@@ -25,8 +25,9 @@ struct GeminiCodecOptions {
   // Let the provider fetch images from https URLs (`fileData`). Off by default, because only newer models support it,
   // and because it makes the provider's servers send requests to other hosts.
   bool fetch_image_urls = false;
-  // Mark calls that have no thought signature, for example because another provider made them, so that Gemini 3 does
-  // not refuse them. Off by default, because the mark is a workaround that lowers the quality of reasoning.
+  // Mark calls that have no thought signature, for example because another provider made them, so that the model does
+  // not refuse them. Off by default, because the mark lowers the quality of reasoning; Gemini 3 and later models always
+  // get it, because they refuse such calls otherwise.
   bool excuse_missing_signatures = false;
 };
 
