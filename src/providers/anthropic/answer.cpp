@@ -175,6 +175,8 @@ void AnthropicAnswer::stop(Block& block, std::vector<Event>& events) {
 void AnthropicAnswer::note_end(const Json& end, const Json* counts) {
   if (const std::string_view reason = text_member(end, "stop_reason"); !reason.empty()) stop_reason_ = reason;
   if (const Json* sequence = find_member(end, "stop_sequence")) message_.metadata["stop_sequence"] = *sequence;
+  // Why the provider refused to answer.
+  if (const Json* details = find_member(end, "stop_details")) message_.metadata["stop_details"] = *details;
   if (counts != nullptr) merge_anthropic_usage(counts_, *counts);
 }
 

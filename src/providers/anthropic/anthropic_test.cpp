@@ -176,10 +176,14 @@ TEST(Anthropic, RepetitionsOfATextAreLimited) {
 }
 
 TEST(Anthropic, ARefusalEndsWithContentFilter) {
-  const Response response = folded(stream(
-      {kStart, R"({"type":"message_delta","delta":{"stop_reason":"refusal"},"usage":{"output_tokens":2}})", kStop}));
+  const Response response =
+      folded(stream({kStart,
+                     R"({"type":"message_delta","delta":{"stop_reason":"refusal","stop_details":{"category":"cyber"}},)"
+                     R"("usage":{"output_tokens":2}})",
+                     kStop}));
   EXPECT_EQ(response.finish_reason, FinishReason::content_filter);
   EXPECT_EQ(response.raw_finish_reason, "refusal");
+  EXPECT_EQ(response.metadata.value("stop_details", Json()), Json({{"category", "cyber"}}));
   EXPECT_EQ(response.usage.output_tokens, 2);
 }
 
