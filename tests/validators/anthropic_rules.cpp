@@ -24,10 +24,18 @@ class AnthropicCheck {
     check_.require(known_.empty() || body.contains("tools"), "tools",
                    "requests which include `tool_use` or `tool_result` blocks must define tools");
     if (body.contains("tools")) tools(body["tools"]);
+    check_.require(cache_marks(body) <= 4, "body", "A maximum of 4 blocks with cache_control may be provided");
     return check_.take();
   }
 
  private:
+  static std::size_t cache_marks(const Json& value) {
+    std::size_t marks = value.is_object() && value.contains("cache_control") ? 1 : 0;
+    if (!value.is_structured()) return marks;
+    for (const Json& element : value) marks += cache_marks(element);
+    return marks;
+  }
+
   void system(const Json& system) {
     if (system.is_string()) {
       check_.require(!is_blank(system.get_ref<const std::string&>()), "system", "is not empty");
@@ -78,6 +86,7 @@ class AnthropicCheck {
       check_.require(
           role == "assistant" && is_text(member(block, "signature")) && member(block, "thinking").is_string(), place,
           "thinking has text and signature");
+      check_.require(!block.contains("cache_control"), place, "cache_control cannot be set for thinking blocks");
     } else if (type == "redacted_thinking") {
       check_.require(role == "assistant" && is_text(member(block, "data")), place, "has data");
     } else {

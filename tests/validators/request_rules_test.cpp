@@ -114,6 +114,7 @@ TEST(RequestRules, OfAnthropic) {
                                        {"/messages/0", nullptr},
                                        {"/messages/0/content", "\" \""},
                                        {"/messages/1/content/0/signature", nullptr},
+                                       {"/messages/1/content/0/cache_control", "{}"},
                                        {"/messages/1/content/1/id", "\"a:1\""},
                                        {"/messages/1/content/1/input", "\"{}\""},
                                        {"/messages/2/role", "\"assistant\""},

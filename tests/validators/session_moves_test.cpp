@@ -122,7 +122,8 @@ class Conversation {
   }
 
   void run(const MoveTarget& target) {
-    const CallOptions options{.max_turns = 5, .on_unknown_tool = OnUnknownTool::report};
+    CallOptions options{.max_turns = 5, .on_unknown_tool = OnUnknownTool::report};
+    if (chance(2)) options.prompt_cache = PromptCache{};
     switch (below(6)) {
       case 0:
         cancel(target, options);
