@@ -89,18 +89,17 @@ TEST(HostileServer, ACutAtAnyByteIsAnErrorOrTheAnswer) {
     reply.cut();
   });
   const Engine engine = engine_at(server);
-  std::size_t answers = 0;
+  const std::size_t finished = hello().find("data: [DONE]");
   for (cut = 0; cut <= hello().size(); ++cut) {
     const auto response = ask(engine);
+    EXPECT_TRUE(cut < finished || (response && !response->error)) << cut << ": the finish reason has arrived";
     if (response && !response->error) {
-      ++answers;
       EXPECT_EQ(response->text(), "Hello wörld") << cut;
       EXPECT_EQ(response->finish_reason, FinishReason::stop) << cut;
     } else {
       EXPECT_EQ(error_of(response).reason(), "network_error") << cut << ": " << error_of(response).message();
     }
   }
-  EXPECT_GT(answers, 0U) << "what follows the last event does not matter";
 }
 
 TEST(HostileServer, ACutWithinTheHeadIsANetworkError) {

@@ -1,6 +1,7 @@
 #include "http/sse_parser.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 #include <system_error>
@@ -8,8 +9,15 @@
 namespace allm {
 namespace {
 
+constexpr std::array<std::string_view, 4> kFieldNames = {"data", "event", "id", "retry"};
 constexpr std::string_view kBom = "\xEF\xBB\xBF";
 constexpr std::size_t kFirstCapacity = 4096;
+
+// Whether a line at the end of the body is the beginning of a field's name.
+bool is_cut_off_name(std::string_view line) {
+  return std::ranges::any_of(
+      kFieldNames, [line](std::string_view name) { return name.size() > line.size() && name.starts_with(line); });
+}
 
 }  // namespace
 
@@ -80,7 +88,8 @@ std::optional<SseEvent> SseParser::finish() {
   const std::size_t begin = line_;
   line_ = used_;
   newline_ = carriage_return_ = {.at = used_};
-  if (begin < used_) take_line({buffer_.get() + begin, used_ - begin});
+  const std::string_view line(buffer_.get() + begin, used_ - begin);
+  if (!line.empty() && !is_cut_off_name(line)) take_line(line);
   return dispatch();
 }
 

@@ -39,6 +39,9 @@ class BodyDecoder {
   virtual void finish(std::vector<Event>& events) = 0;
   // Whether the terminal event was produced. The rest of the body need not be read then.
   virtual bool done() const = 0;
+  // Whether the finish reason of a streamed answer has arrived. The answer is complete then, so that finish() gives it
+  // even if the connection fails.
+  virtual bool has_answer() const { return false; }
 };
 
 // The form in which the provider is asked to answer.

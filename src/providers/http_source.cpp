@@ -94,6 +94,7 @@ void HttpSource::end_with_error() {
 }
 
 void HttpSource::fail(const HttpError& error) {
+  if (decoder_ && decoder_->has_answer()) return end();
   if (head_.status >= 400) return fail(codec_->error(head_, error_body_));
   AdapterError detail{.reason = AdapterError::Reason::network_error, .provider = std::string(codec_->provider())};
   if (error.kind == HttpError::Kind::timeout) detail.reason = AdapterError::Reason::timeout;

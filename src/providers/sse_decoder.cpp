@@ -1,5 +1,6 @@
 #include "providers/sse_decoder.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -7,6 +8,16 @@
 #include "providers/provider_json.hpp"
 
 namespace allm {
+namespace {
+
+// Whether an event without the blank line after it was cut off: it is the beginning of a JSON object or of an end mark.
+bool is_cut_off(std::string_view data) {
+  data = data.substr(std::min(data.find_first_not_of(' '), data.size()));
+  if (data.starts_with("[DONE]")) return false;
+  return (data.starts_with('{') || data.starts_with('[')) && !parse_provider_json(data);
+}
+
+}  // namespace
 
 SseDecoder::SseDecoder(std::string_view provider, bool include_raw_chunks, PiecePaths pieces)
     : provider_(provider), include_raw_chunks_(include_raw_chunks), pieces_(pieces) {}
@@ -35,7 +46,7 @@ void SseDecoder::feed(std::string_view bytes, std::vector<Event>& events) {
 void SseDecoder::finish(std::vector<Event>& events) {
   while (!done_) {
     const std::optional<SseEvent> event = parser_.finish();
-    if (!event) break;
+    if (!event || is_cut_off(event->data)) break;
     take(*event, events);
   }
   check_size(events);

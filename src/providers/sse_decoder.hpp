@@ -19,6 +19,7 @@ class SseDecoder : public BodyDecoder {
   void finish(std::vector<Event>& events) override;
   bool done() const override { return done_; }
   void set_limits(const DecoderLimits& limits) override;
+  bool has_answer() const override = 0;
 
  protected:
   // `pieces` must outlive the decoder.

@@ -10,6 +10,8 @@ class AnthropicStream final : public SseDecoder {
  public:
   AnthropicStream(AnthropicAnswer answer, HttpResponseHead head, bool include_raw_chunks);
 
+  bool has_answer() const override { return answer_.has_stop_reason(); }
+
  private:
   bool take_common(std::string_view data, std::vector<Event>& events) override;
   void take_chunk(std::string_view name, const Json& chunk, std::vector<Event>& events) override;

@@ -11,6 +11,8 @@ class GeminiStream final : public SseDecoder {
  public:
   GeminiStream(GeminiAnswer answer, bool include_raw_chunks);
 
+  bool has_answer() const override { return answer_.has_finish(); }
+
  private:
   bool take_common(std::string_view data, std::vector<Event>& events) override;
   void take_chunk(std::string_view name, const Json& chunk, std::vector<Event>& events) override;

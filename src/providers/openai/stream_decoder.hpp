@@ -39,6 +39,7 @@ class StreamDecoder : public SseDecoder {
   void finish(std::vector<Event>& events) final;
   bool done() const final { return has_ended() || whole_.done(); }
   void set_limits(const DecoderLimits& limits) final;
+  bool has_answer() const final { return is_whole(); }
 
  protected:
   StreamDecoder(DecoderContext context, PiecePaths pieces);
