@@ -127,6 +127,20 @@ TEST(Anthropic, ToolResultsAndTheNextMessageAreOneTurn) {
   EXPECT_TRUE(json_equal(written(call), expected)) << written(call);
 }
 
+TEST(Anthropic, ThinkingTokensAreReasoningTokens) {
+  const auto usage_of = [](const std::string& counts) {
+    return folded(decoded(*anthropic_codec(), {}, {200, {{"content-type", "application/json"}}},
+                          R"({"content":[],"stop_reason":"end_turn","usage":)" + counts + "}"))
+        .usage;
+  };
+  const Usage usage = usage_of(
+      R"({"input_tokens":3,"output_tokens":9,"output_tokens_details":{"thinking_tokens":5,"other_tokens":1}})");
+  EXPECT_EQ(usage.reasoning_tokens, 5);
+  EXPECT_EQ(usage.output_tokens, 9);
+  EXPECT_EQ(usage.extra, Json({{"output_tokens_details", {{"other_tokens", 1}}}}));
+  EXPECT_EQ(usage_of(R"({"output_tokens":9,"thinking_tokens":4})").reasoning_tokens, 4);
+}
+
 TEST(Anthropic, SeveralTextBlocksAreOneText) {
   const std::vector<Event> events = stream(
       {kStart, R"({"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}})",

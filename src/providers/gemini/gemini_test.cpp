@@ -132,6 +132,20 @@ TEST(Gemini, ThoughtsAreReasoningAndTrailingSignaturesAreKept) {
   EXPECT_EQ(body["contents"][1]["parts"], *parse_json(R"([{"text":"Hello"},{"text":"","thoughtSignature":"Ct"}])"));
 }
 
+TEST(Gemini, ThoughtsWithoutASignatureAreKeptAndNotSent) {
+  const std::vector<Event> events =
+      stream({R"({"candidates":[{"content":{"parts":[{"text":"Let me ","thought":true}]}}]})",
+              R"({"candidates":[{"content":{"parts":[{"text":"think","thought":true},{"text":"Yes"}]}}]})",
+              R"({"candidates":[{"content":{"parts":[{"text":"."}]},"finishReason":"STOP"}]})"});
+  const Message message = stored_message(events);
+  EXPECT_EQ(message.text(), "Yes.");
+  EXPECT_EQ(message.metadata["gemini"],
+            Json::array({{{"text", "Let me think"}, {"thought", true}}, {{"text", "Yes."}}}));
+  EXPECT_EQ(folded(events).metadata["reasoning"], Json({{"text", "Let me think"}}));
+  const Json body = written(call_of({user("Well?"), message, user("Sure?")}));
+  EXPECT_EQ(body["contents"][1], Json({{"role", "model"}, {"parts", Json::array({{{"text", "Yes."}}})}}));
+}
+
 TEST(Gemini, AnEditedMessageIsSentFromItsCurrentContent) {
   const Transcript transcript = load_transcript("gemini-thought-signature-roundtrip");
   Message answer = stored_message(decoded(codec(), {}, transcript.head, transcript.body));

@@ -10,7 +10,12 @@
 namespace allm::openai_wire {
 namespace {
 
+// Says whether a message is a comment on the way to the answer, or the answer.
+constexpr std::string_view kPhase = "phase";
+
 bool is_reasoning(const Json& item) { return text_member(item, "type") == "reasoning"; }
+// Whether the item says more than the message's text and calls.
+bool is_state(const Json& item) { return is_reasoning(item) || find_member(item, kPhase) != nullptr; }
 
 Json without_nulls(const Json& item) {
   Json kept = Json::object();
@@ -45,7 +50,10 @@ Json replayable_items(const Json& output) {
     if (!item.is_object()) continue;
     const std::string_view type = text_member(item, "type");
     if (type == "message") {
-      if (std::string text = item_text(item); !text.empty()) items.push_back(text_item(text));
+      const std::string text = item_text(item);
+      if (text.empty()) continue;
+      Json& added = items.emplace_back(text_item(text));
+      if (const std::string_view phase = text_member(item, kPhase); !phase.empty()) added[kPhase] = phase;
     } else if (type == "function_call") {
       items.push_back(
           call_item(text_member(item, "call_id"), text_member(item, "name"), text_member(item, "arguments")));
@@ -54,7 +62,7 @@ Json replayable_items(const Json& output) {
     }
   }
   while (!items.empty() && is_reasoning(items.back())) items.erase(items.size() - 1);
-  if (std::ranges::none_of(items, is_reasoning)) return nullptr;
+  if (std::ranges::none_of(items, is_state)) return nullptr;
   return items;
 }
 

@@ -8,9 +8,9 @@
 
 namespace allm::openai_wire {
 
-// The items of a response's `output` as input items: reasoning unchanged, messages and calls in their input form.
-// Reasoning at the end is left out, because the API refuses it. Null if no reasoning is left: the message's text and
-// calls are enough then.
+// The items of a response's `output` as input items: reasoning unchanged, messages and calls in their input form,
+// messages with their `phase`. Reasoning at the end is left out, because the API refuses it. Null if neither reasoning
+// nor a phase is left: the message's text and calls are enough then.
 Json replayable_items(const Json& output);
 
 // Whether the items have the same text and calls as the message.

@@ -31,6 +31,12 @@ void include_reasoning(Usage& usage) {
   if (rest - *usage.input_tokens == *usage.output_tokens) *usage.output_tokens += *usage.reasoning_tokens;
 }
 
+// Gateways in front of Anthropic's models use the second name.
+void take_reasoning(Json& details, std::optional<std::int64_t>& counter) {
+  take(details, "reasoning_tokens", counter);
+  if (!counter) take(details, "thinking_tokens", counter);
+}
+
 struct Names {
   const char* input;
   const char* output;
@@ -49,8 +55,7 @@ Usage read(const Json& wire, const Names& names) {
     take(details, "cached_tokens", usage.cached_input_tokens);
     take(details, "cache_write_tokens", usage.cache_write_input_tokens);
   });
-  take_details(rest, names.output_details,
-               [&](Json& details) { take(details, "reasoning_tokens", usage.reasoning_tokens); });
+  take_details(rest, names.output_details, [&](Json& details) { take_reasoning(details, usage.reasoning_tokens); });
   // DeepSeek's name of the count.
   if (!usage.cached_input_tokens) take(rest, "prompt_cache_hit_tokens", usage.cached_input_tokens);
   include_reasoning(usage);
