@@ -153,9 +153,9 @@ std::vector<MoveTarget> move_targets() {
 std::string signature_of(std::string_view provider) { return "<signature of " + std::string(provider) + ">"; }
 
 Problems problems_of(const MoveTarget& target, const std::string& body) {
-  const Json json = Json::parse(body, nullptr, false);
-  if (json.is_discarded()) return {"the body is not JSON"};
-  Problems problems = target.problems(json);
+  const Result<Json> json = parse_json(body);
+  if (!json) return {"the body is not JSON"};
+  Problems problems = target.problems(*json);
   const std::string own = signature_of(target.codec->provider());
   for (std::size_t found = body.find("<signature of "); found != std::string::npos;
        found = body.find("<signature of ", found + 1)) {
