@@ -26,8 +26,22 @@ export class Driver {
     });
   }
 
+  // Lets the driver end by itself. Returns what went wrong, or null.
+  end() {
+    const child = this.#process;
+    if (!child) return Promise.resolve("the driver has crashed");
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve("the driver does not end"), hangSeconds * 1000);
+      child.on("close", (code, signal) => {
+        clearTimeout(timer);
+        resolve(code === 0 ? null : `the driver ended with ${signal ?? code}`);
+      });
+      child.stdin.end();
+    });
+  }
+
   stop() {
-    if (this.#process) this.#process.stdin.end();
+    if (this.#process) this.#process.kill("SIGKILL");
   }
 
   #start() {

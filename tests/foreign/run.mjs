@@ -6,7 +6,7 @@ import { runChaos } from "./chaos.mjs";
 import { Driver } from "./driver.mjs";
 import { runMatrix } from "./matrix.mjs";
 import { runRetries } from "./retries.mjs";
-import { startAimock, startBridge, startPortkey, stopServers } from "./servers.mjs";
+import { startAimock, startBridge, startPortkey } from "./servers.mjs";
 
 class Report {
   passed = 0;
@@ -43,6 +43,7 @@ const parts = {
 async function main([program, ...chosen]) {
   const report = new Report();
   const driver = new Driver(program);
+  process.on("exit", () => driver.stop());
   const servers = await startServers();
   for (const [name, part] of Object.entries(parts)) {
     if (chosen.length && !chosen.includes(name)) continue;
@@ -51,9 +52,10 @@ async function main([program, ...chosen]) {
     await part.run(driver, servers, report);
     report.print(`\n(${((Date.now() - start) / 1000).toFixed(1)} s)`);
   }
-  driver.stop();
+  report.check("the end of the driver", await driver.end());
   report.print(`\n${report.passed} passed, ${report.failed} failed`);
   return report.failed ? 1 : 0;
 }
 
-process.exitCode = await main(process.argv.slice(2)).finally(stopServers);
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => process.exit(1));
+process.exit(await main(process.argv.slice(2)));

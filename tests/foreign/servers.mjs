@@ -74,6 +74,5 @@ export async function startPortkey() {
   return start("portkey", port, script, [`--port=${port}`, "--headless"]);
 }
 
-export async function stopServers() {
-  for (const child of children) child.kill("SIGKILL");
-}
+// No server outlives this process, however it ends.
+process.on("exit", () => children.forEach((child) => child.kill("SIGKILL")));
