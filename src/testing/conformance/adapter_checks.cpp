@@ -121,6 +121,7 @@ Finding calls_at_once(const AdapterReader& reader, Finding& blocked) {
   std::vector<Finding> stuck(options.threads);
   {
     std::vector<std::jthread> threads;
+    threads.reserve(options.threads);
     for (std::size_t i = 0; i < options.threads; ++i) {
       threads.emplace_back(
           [&, i] { readings[i] = reader.read_from(shared, options.request, {.timeout = options.timeout}, stuck[i]); });

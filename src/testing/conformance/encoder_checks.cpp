@@ -118,10 +118,12 @@ class EncoderChecks {
 
   Finding calls_at_once() {
     std::vector<std::string> expected;
+    expected.reserve(values_.size());
     for (const Json& value : values_) expected.push_back(encoded(*encoder_, value));
     std::vector<Finding> findings(options_.threads);
     {
       std::vector<std::jthread> threads;
+      threads.reserve(findings.size());
       for (Finding& finding : findings) threads.emplace_back([&] { finding = differs_from(expected); });
     }
     for (const Finding& finding : findings) {

@@ -197,7 +197,9 @@ class ExecutorChecks {
     // thread; then the handler never runs, and the check tries a later deadline.
     for (std::chrono::milliseconds deadline(20); deadline <= options_.timeout; deadline *= 2) {
       const auto seen = std::make_shared<StopSeen>();
-      run({{.id = "stops", .name = "stops"}}, {stoppable(seen, deadline)}, std::make_shared<AnswerLog>());
+      const auto log = std::make_shared<AnswerLog>();
+      const auto batch = run({{.id = "stops", .name = "stops"}}, {stoppable(seen, deadline)}, log);
+      if (!batch) return batch.error().message();
       if (!seen->entered()) continue;
       if (seen->stopped(options_.timeout)) return std::nullopt;
       return "the deadline passed and the stop token that the handler sees was not asked to stop";
@@ -207,6 +209,7 @@ class ExecutorChecks {
 
   Finding calls_at_once() {
     std::vector<ToolCall> calls;
+    calls.reserve(options_.concurrency);
     for (std::size_t i = 0; i < options_.concurrency; ++i) {
       calls.push_back({.id = "c" + std::to_string(i), .name = "echo", .arguments = {{"number", i}}});
     }
