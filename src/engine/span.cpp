@@ -31,41 +31,35 @@ void report(const Run& run, SpanKind kind, SpanPhase phase, const SpanIds& ids, 
   }
 }
 
-Span::Span(std::shared_ptr<const Run> run, SpanKind kind, SpanIds ids, const TelemetryEvent& about)
-    : kind_(kind), ids_(ids) {
+Span::Span(std::shared_ptr<const Run> run, SpanKind kind, SpanIds ids, const TelemetryEvent& about) : ids_(ids) {
   if (run->telemetry == nullptr) return;
-  run_ = std::move(run);
-  about_ = about;
-  started_ = std::chrono::steady_clock::now();
-  report(*run_, kind_, SpanPhase::start, ids_, about_);
+  open_ = std::make_unique<const Open>(std::move(run), kind, about, std::chrono::steady_clock::now());
+  report(*open_->run, kind, SpanPhase::start, ids_, about);
 }
 
 Span& Span::operator=(Span&& other) noexcept {
-  std::swap(run_, other.run_);
-  std::swap(kind_, other.kind_);
   std::swap(ids_, other.ids_);
-  std::swap(about_, other.about_);
-  std::swap(started_, other.started_);
+  std::swap(open_, other.open_);
   return *this;
 }
 
 Span::~Span() {
-  if (!run_) return;
+  if (!open_) return;
   const Json detail = {{"kind", "cancelled"}};
-  TelemetryEvent event = about_;
+  TelemetryEvent event = open_->about;
   event.detail = &detail;
   end(SpanPhase::exception, event);
 }
 
 void Span::end(SpanPhase phase, TelemetryEvent event) {
-  event.duration = std::chrono::steady_clock::now() - started_;
-  report(*run_, kind_, phase, ids_, event);
-  run_.reset();
+  const std::unique_ptr<const Open> open = std::move(open_);
+  event.duration = std::chrono::steady_clock::now() - open->started;
+  report(*open->run, open->kind, phase, ids_, event);
 }
 
 void Span::stop(const TelemetryEvent& result) {
-  if (!run_) return;
-  TelemetryEvent event = about_;
+  if (!open_) return;
+  TelemetryEvent event = open_->about;
   if (result.response != nullptr) event.response = result.response;
   if (result.step != nullptr) event.step = result.step;
   if (result.chat != nullptr) event.chat = result.chat;
@@ -74,9 +68,9 @@ void Span::stop(const TelemetryEvent& result) {
 }
 
 void Span::fail(const Error& error) {
-  if (!run_) return;
+  if (!open_) return;
   const Json detail = {{"kind", "error"}};
-  TelemetryEvent event = about_;
+  TelemetryEvent event = open_->about;
   event.error = &error;
   event.detail = &detail;
   end(SpanPhase::exception, event);

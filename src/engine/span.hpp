@@ -19,7 +19,7 @@ struct SpanIds {
 // are not set.
 SpanIds new_span(const Run& run, SpanId parent = {});
 
-// A span of a run. It costs nothing without a sink. A span that is destroyed before it ended reports itself as
+// A span of a run. Without a sink it holds only its ids. A span that is destroyed before it ended reports itself as
 // cancelled. One thread at a time.
 class Span {
  public:
@@ -30,19 +30,22 @@ class Span {
   Span& operator=(Span&& other) noexcept;
   ~Span();
 
-  bool active() const { return run_ != nullptr; }
+  bool active() const { return open_ != nullptr; }
   const SpanIds& ids() const { return ids_; }
   void stop(const TelemetryEvent& result = {});
   void fail(const Error& error);
 
  private:
+  struct Open {
+    std::shared_ptr<const Run> run;
+    SpanKind kind;
+    TelemetryEvent about;
+    std::chrono::steady_clock::time_point started;
+  };
   void end(SpanPhase phase, TelemetryEvent event);
 
-  std::shared_ptr<const Run> run_;  // null if nothing is to be reported
-  SpanKind kind_ = SpanKind::chat;
   SpanIds ids_;
-  TelemetryEvent about_;
-  std::chrono::steady_clock::time_point started_;
+  std::unique_ptr<const Open> open_;  // null if there is no sink, or if the span has ended
 };
 
 // Reports an event of a span, if there is a sink. Exceptions of the sink are dropped. Safe to call from any thread.
