@@ -28,12 +28,7 @@ class ExchangeErrors : public ::testing::TestWithParam<ProviderCase> {
  private:
   std::string url_;
 };
-std::string name_of(const ::testing::TestParamInfo<ProviderCase>& info) {
-  std::string name = info.param.name;
-  std::erase(name, '-');
-  return name;
-}
-INSTANTIATE_TEST_SUITE_P(All, ExchangeErrors, ::testing::ValuesIn(testing::provider_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(All, ExchangeErrors, ::testing::ValuesIn(testing::provider_cases()), testing::case_name);
 
 void expect_part(const Error& error, std::string_view part) {
   EXPECT_NE(error.message().find(part), std::string::npos) << error.message();

@@ -58,12 +58,7 @@ class Server {
 };
 
 class OwnHeadersOf : public ::testing::TestWithParam<ProviderCase> {};
-std::string name_of(const ::testing::TestParamInfo<ProviderCase>& info) {
-  std::string name = info.param.name;
-  std::erase(name, '-');
-  return name;
-}
-INSTANTIATE_TEST_SUITE_P(All, OwnHeadersOf, ::testing::ValuesIn(testing::provider_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(All, OwnHeadersOf, ::testing::ValuesIn(testing::provider_cases()), testing::case_name);
 
 TEST_P(OwnHeadersOf, AreSentWithEveryRequest) {
   const Server server(GetParam());

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "allm/chat.hpp"
 #include "allm/providers.hpp"
 
@@ -38,6 +40,13 @@ inline void PrintTo(const ProviderCase& provider, std::ostream* out) { *out << p
 
 // openai-chat, openai-responses, anthropic, gemini, and ollama for all OpenAI-compatible servers.
 const std::vector<ProviderCase>& provider_cases();
+
+// The name of a case in the names of parameterised tests, which have letters and digits only.
+inline std::string case_name(const ::testing::TestParamInfo<ProviderCase>& info) {
+  std::string name = info.param.name;
+  std::erase(name, '-');
+  return name;
+}
 
 // An engine for the provider at `url`, with the telemetry sink of tests/produced.hpp.
 Engine engine_of(const ProviderCase& provider, const std::string& url, const std::string& ca_file);

@@ -55,12 +55,7 @@ class Server {
 };
 
 class WholeAnswers : public ::testing::TestWithParam<ProviderCase> {};
-std::string name_of(const ::testing::TestParamInfo<ProviderCase>& info) {
-  std::string name = info.param.name;
-  std::erase(name, '-');
-  return name;
-}
-INSTANTIATE_TEST_SUITE_P(All, WholeAnswers, ::testing::ValuesIn(testing::provider_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(All, WholeAnswers, ::testing::ValuesIn(testing::provider_cases()), testing::case_name);
 
 void expect_whole(const ServedRequest& request) {
   EXPECT_FALSE(ProviderCase::asks_for_stream(request)) << request.target << "\n" << request.body;

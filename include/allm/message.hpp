@@ -2,8 +2,8 @@
 // it.
 //
 // In every struct, `metadata` is a JSON object with further data of the program or the provider. `unknown_fields` has
-// the members that a value had when it was read from JSON and that this version of allm does not know (null if there
-// are none). They are written again with the value.
+// the members that a value had when it was read from JSON and that this version of allm does not know, or null. They
+// are written again with the value.
 #pragma once
 
 #include <cstdint>

@@ -62,7 +62,7 @@ class MessageList {
   std::shared_ptr<Block> start_block(std::size_t slot) const;
   void add_full(std::shared_ptr<Block> block);
 
-  std::shared_ptr<Spine> full_;  // blocks that are full; null when there are none
+  std::shared_ptr<Spine> full_;  // blocks that are full; null if no block is full
   std::shared_ptr<Block> tail_;  // the block being filled; null when there is none
   std::size_t size_ = 0;
 };

@@ -40,7 +40,7 @@ class BatchInbox {
   void drive(std::size_t index, std::unique_ptr<PolledCall> call);
   // Requests that the batch polls such a call.
   void ready(std::size_t index);
-  // Moves all reports out and returns true. If there are none, returns false and calls `waker` at the next report.
+  // Moves all reports out and returns true. Without a report, it returns false and calls `waker` at the next report.
   bool take(std::vector<std::size_t>& settled, std::vector<Progress>& progress, const Waker& waker);
   struct Driven {
     std::size_t index;

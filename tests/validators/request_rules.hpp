@@ -24,7 +24,7 @@ struct ChatRules {
   bool refuses_null_content = false;     // Ollama, LM Studio, Groq
   bool refuses_unknown_fields = false;   // Mistral: 422
   bool needs_model = true;
-  std::string_view file_part = {};  // the type of document parts; "" if there are none
+  std::string_view file_part = {};  // the type of document parts; "" if the provider accepts no documents
   bool audio_parts = false;
 };
 

@@ -44,7 +44,7 @@ bool each_element(simdjson::simdjson_result<ondemand::array> found, const Take& 
   return true;
 }
 
-// Calls `take` with the only element; false if there are none or several.
+// Calls `take` with the only element. Returns false if the array is empty or has several elements.
 template <class Take>
 bool only_element(simdjson::simdjson_result<ondemand::array> found, const Take& take) {
   bool seen = false;

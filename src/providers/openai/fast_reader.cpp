@@ -50,7 +50,7 @@ bool each_member(ondemand::value value, Take&& take) {
   return value.get_object().get(object) == simdjson::SUCCESS && each_member(object, std::forward<Take>(take));
 }
 
-// Calls `take(element)` for the only element; returns false if there are none or several.
+// Calls `take` with the only element. Returns false if the array is empty or has several elements.
 template <class Take>
 bool only_element(ondemand::value value, Take&& take) {
   ondemand::array array;
