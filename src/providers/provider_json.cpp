@@ -57,9 +57,10 @@ class HalfWriter {
 
  private:
   void visit_text(std::string& text) {
-    const bool is_piece = std::ranges::find(pieces_, path_) != pieces_.end();
-    for (const SplitHalf& half : halves_) {
-      if (!is_piece || half.string != index_) continue;
+    // Both orders are those of the text, so halves of earlier strings, keys included, are not looked at again.
+    for (; next_ < halves_.size() && halves_[next_].string <= index_; ++next_) {
+      const SplitHalf& half = halves_[next_];
+      if (half.string != index_ || std::ranges::find(pieces_, path_) == pieces_.end()) continue;
       // U+FFFD has as many bytes as a half.
       text.replace(half.is_low() ? 0 : text.size() - kHalfBytes, kHalfBytes, half_bytes(half.half));
     }
@@ -69,6 +70,7 @@ class HalfWriter {
   const std::vector<SplitHalf>& halves_;
   PiecePaths pieces_;
   std::size_t index_ = 0;  // of the next string
+  std::size_t next_ = 0;   // the next half
   std::string path_;
 };
 

@@ -6,10 +6,13 @@
 #include <map>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "data/surrogates.hpp"
+#include "providers/provider_json.hpp"
 #include "tests/transcript_fixture.hpp"
 #include "tests/wire_answers.hpp"
 
@@ -51,6 +54,23 @@ TEST(SplitHalves, AreJoinedInArguments) {
       ASSERT_EQ(response.tool_calls.size(), 1U);
       EXPECT_EQ(response.tool_calls[0].arguments, Json({{"a", "😀"}}));
     }
+  }
+}
+
+// Each string of an event may have halves, its keys too; reading them must stay linear in their number.
+TEST(SplitHalves, AnEventMayHaveManyOfThem) {
+  constexpr std::size_t kParts = 100'000;
+  constexpr std::array<std::string_view, 1> kPieces = {"parts.text"};
+  std::string event = R"({"parts":[)";
+  for (std::size_t i = 0; i < kParts; ++i) event += R"({"\ud83d":"\ud83d","text":"\ude00a\ud83d"},)";
+  event.back() = ']';
+  const auto value = parse_event_json(event + '}', kPieces);
+  ASSERT_TRUE(value.has_value());
+  ASSERT_EQ(value->at("parts").size(), kParts);
+  const std::string piece = half_bytes(0xDE00) + 'a' + half_bytes(0xD83D);
+  for (const Json& part : value->at("parts")) {
+    ASSERT_EQ(part.at("text").get_ref<const std::string&>(), piece);
+    ASSERT_EQ(part.at("\uFFFD").get_ref<const std::string&>(), "\uFFFD") << "not a piece";
   }
 }
 
