@@ -40,8 +40,11 @@ std::string detail_text(const Json& detail) {
 
 // Both texts, unless one of them contains the other.
 std::string joined(std::string first, const std::string& second) {
-  if (second.empty() || contains_word(first, second)) return first;
-  if (first.empty() || contains_word(second, first)) return second;
+  // The search is quadratic, and an error in a stream can be as long as an event.
+  constexpr std::size_t kMaxSearched = 4096;
+  const bool is_searched = first.size() <= kMaxSearched && second.size() <= kMaxSearched;
+  if (second.empty() || (is_searched && contains_word(first, second))) return first;
+  if (first.empty() || (is_searched && contains_word(second, first))) return second;
   return std::move(first) + ": " + second;
 }
 

@@ -99,6 +99,13 @@ TEST(ProviderErrors, AMessageBesideTheErrorIsShown) {
   EXPECT_EQ(report_of(R"({"error":true,"message":"no model"})").message, "no model");
 }
 
+TEST(ProviderErrors, LongMessagesAreNotSearchedInEachOther) {
+  const std::string message(1U << 20U, 'a');
+  const std::string other = std::string(1U << 19U, 'a') + 'b';
+  const ErrorReport report = read_error(Json{{"error", {{"message", message}}}, {"message", other}});
+  EXPECT_TRUE(report.message == message + ": " + other);
+}
+
 TEST(ProviderErrors, ABodyThatIsNotAnErrorIsDescribed) {
   const auto message = [](std::string_view body) {
     return provider_error(facts_from_head("acme", {.status = 502}), read_error(body)).message();
