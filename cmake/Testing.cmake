@@ -60,9 +60,9 @@ function(allm_add_unit_tests)
     target_link_libraries(allm_cli_test PRIVATE allm_cli_lib)
   endif()
 
-  # tests/: one executable from all files there. overdue_test.cpp has handlers that never return, so it is an executable
-  # of its own.
-  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*.cpp")
+  # tests/ and tests/attack/: one executable from all files there. overdue_test.cpp has handlers that never return, so it
+  # is an executable of its own.
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*.cpp" "${PROJECT_SOURCE_DIR}/tests/attack/*.cpp")
   set(overdue "${PROJECT_SOURCE_DIR}/tests/overdue_test.cpp")
   list(REMOVE_ITEM sources "${overdue}")
   if(sources)
@@ -114,8 +114,9 @@ function(allm_add_compile_failure_tests)
   endforeach()
 endfunction()
 
-# tests/lanes/: tools in processes of their own. Its main calls run_as_worker_if_asked, so it is an executable of its own.
-# The tests run allm_misbehave as a command and as a program that is killed.
+# tests/lanes/ and tests/attack/lanes/: tools in processes of their own. Their main calls run_as_worker_if_asked, so they
+# are an executable of their own. The tests run allm_misbehave as a command and as a program that is killed. The attacks
+# run twice if this user is root: what holds against root differs from what holds against other users.
 function(allm_add_lane_tests)
   set(folder "${PROJECT_SOURCE_DIR}/tests/lanes")
   add_executable(allm_misbehave
@@ -130,7 +131,7 @@ function(allm_add_lane_tests)
   set_target_properties(allm_host PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   target_link_libraries(allm_host PRIVATE allm_lib Threads::Threads allm_flags)
   allm_use_program_pch(allm_host)
-  file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+  file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp" "${PROJECT_SOURCE_DIR}/tests/attack/lanes/*.cpp")
   allm_add_unit_test_executable(allm_lane_tests ${sources})
   target_compile_definitions(allm_lane_tests PRIVATE
     ALLM_HOST="$<TARGET_FILE:allm_host>" ALLM_HELPER_PROGRAM="$<TARGET_FILE:allm_helper>")
@@ -139,6 +140,10 @@ function(allm_add_lane_tests)
   add_dependencies(allm_lane_tests allm_misbehave)
   allm_add_unit_test_run(allm_lane_tests allm_lane_tests)
   set_tests_properties(allm_lane_tests PROPERTIES COST 200)
+  allm_add_test(allm_lane_attacks_unprivileged 900 unit
+    "${PROJECT_SOURCE_DIR}/scripts/unprivileged.sh" $<TARGET_FILE:allm_lane_tests> --gtest_filter=Attack*)
+  set_property(TEST allm_lane_attacks_unprivileged APPEND PROPERTY ENVIRONMENT
+    "RESULTS=${PROJECT_BINARY_DIR}/results/allm_lane_attacks_unprivileged.json")
 endfunction()
 
 function(allm_add_scenario_test)
