@@ -87,10 +87,20 @@ Tool in_worker(std::string name, Handler handler) {
   return {.name = std::move(name), .handler = std::move(handler), .lane = Lane::worker};
 }
 
+std::vector<Tool>& added_tools() {
+  static std::vector<Tool> tools;
+  return tools;
+}
+
 }  // namespace
 
+AddedWorkerTool::AddedWorkerTool(std::string name, Handler handler)
+    : tool_(in_worker(std::move(name), std::move(handler))) {
+  added_tools().push_back(tool_);
+}
+
 std::vector<Tool> worker_tools() {
-  std::vector<Tool> tools;
+  std::vector<Tool> tools = added_tools();
   for (const std::string& kind : misbehaviours()) tools.push_back(worker_tool(kind));
   tools.push_back(in_worker("describe", &describe));
   tools.push_back(in_worker("outcome", &outcome));
