@@ -33,6 +33,10 @@ set(ALLM_TEST_OPTIONS -O0)
 if(ALLM_SANITIZE MATCHES "undefined")
   list(APPEND ALLM_TEST_OPTIONS -fno-sanitize=undefined)
 endif()
+# g++ spends an eighth of the compile time of tests on collecting garbage. With 200 MiB more memory it need not.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND ALLM_TEST_OPTIONS --param=ggc-min-expand=200 --param=ggc-min-heapsize=1048576)
+endif()
 
 # allm_use_own_pch(<target> <carrier> <libraries> <headers>): `target` uses the precompiled header of the target
 # `carrier`, which the first call creates. Both are compiled with ALLM_TEST_OPTIONS.

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "process/sanitized.hpp"
+
 namespace allm::testing {
 
 // The number in the environment variable ALLM_TEST_SCALE, 1 if it is not set. Ends the program if it is not a positive
@@ -27,10 +29,17 @@ inline int test_scale() {
 // `usual` cases in `make test`, ten times as many in `make test-long`.
 inline int cases(int usual) { return usual * test_scale(); }
 
-// Makes RapidCheck run `usual` cases of each property, scaled in the same way, unless RC_PARAMS is set already.
+// The same for tests that compute on one thread: a sanitizer makes them three to four times as slow, so its build runs a
+// third of the cases. The release build runs them all.
+inline int computed_cases(int usual) {
+  constexpr int kShare = kSanitized ? 3 : 1;
+  return (cases(usual) + kShare - 1) / kShare;
+}
+
+// Makes RapidCheck run computed_cases(usual) cases of each property, unless RC_PARAMS is set already.
 // RapidCheck reads RC_PARAMS at the first property, so the initialiser of a global variable must call this function.
 inline int set_property_cases(int usual) {
-  return setenv("RC_PARAMS", ("max_success=" + std::to_string(cases(usual))).c_str(), 0);
+  return setenv("RC_PARAMS", ("max_success=" + std::to_string(computed_cases(usual))).c_str(), 0);
 }
 
 }  // namespace allm::testing

@@ -208,7 +208,7 @@ class Conversation {
 
 TEST(SessionMoves, EveryRequestIsValidForItsProvider) {
   std::map<std::string, std::size_t> requests;
-  for (int round = 0; round < testing::cases(200); ++round) {
+  for (int round = 0; round < testing::computed_cases(200); ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     std::vector<const MoveTarget*> order;
     for (const MoveTarget& target : targets()) order.push_back(&target);
