@@ -29,8 +29,8 @@ inline int test_scale() {
 // `usual` cases in `make test`, ten times as many in `make test-long`.
 inline int cases(int usual) { return usual * test_scale(); }
 
-// The same for tests that compute on one thread: a sanitizer makes them three to four times as slow, so its build runs a
-// third of the cases. The release build runs them all.
+// The same for tests that compute on one thread: a sanitizer makes them three to four times as slow, so its build runs
+// a third of the cases. The release build runs them all.
 inline int computed_cases(int usual) {
   constexpr int kShare = kSanitized ? 3 : 1;
   return (cases(usual) + kShare - 1) / kShare;
