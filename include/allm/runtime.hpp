@@ -19,7 +19,10 @@ struct RuntimeOptions {
   std::size_t max_threads = 4096;
   // The maximum number of handlers that are set aside: that still run after their deadline, or after their run was
   // dropped. The pool starts a new thread for each of them, so this option limits the threads that are lost to handlers
-  // which never return. If the limit is reached, calls fail at once with ToolError `overloaded`.
+  // which never return. It is never exceeded, whatever handlers do: because each handler may become such a one, it is
+  // also the maximum number of handlers that run at once on threads. Further calls wait; their deadlines include this
+  // wait. If the limit is reached by handlers that are set aside, calls fail at once with ToolError `overloaded`, and
+  // so do those that wait.
   std::size_t max_set_aside = 1024;
   // How long a thread without work is kept.
   std::chrono::milliseconds idle_timeout = std::chrono::seconds(5);

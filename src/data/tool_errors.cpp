@@ -23,6 +23,12 @@ Error not_run_error(const ToolCall& call, const std::string& why) {
   return tool_error(call, ToolError::Reason::not_run, "tool '" + call.name + "' was not run: " + why);
 }
 
+Error overloaded_error(const ToolCall& call, std::size_t overdue) {
+  return tool_error(call, ToolError::Reason::overloaded,
+                    "tool '" + call.name + "' was not run: " + std::to_string(overdue) +
+                        " earlier calls are past their deadlines and still running");
+}
+
 Error no_handler_error(const ToolCall& call) {
   return tool_error(call, ToolError::Reason::not_found, "tool '" + call.name + "' has no handler");
 }

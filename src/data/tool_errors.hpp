@@ -2,6 +2,7 @@
 // whichever lane it happens in. Pure functions; safe to call from any thread.
 #pragma once
 
+#include <cstddef>
 #include <exception>
 #include <string>
 
@@ -18,6 +19,8 @@ Error tool_error(const ToolCall& call, ToolError::Reason reason, std::string mes
 // `problem` says what is wrong with the arguments, for the model to correct.
 Error invalid_arguments_error(const ToolCall& call, const std::string& problem, Json metadata = empty_object());
 Error not_run_error(const ToolCall& call, const std::string& why);
+// `overdue`: how many handlers are past their deadlines and still run.
+Error overloaded_error(const ToolCall& call, std::size_t overdue);
 Error no_handler_error(const ToolCall& call);
 // The last completion of the call was dropped.
 Error no_answer_error(const ToolCall& call);

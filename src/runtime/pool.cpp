@@ -20,12 +20,17 @@ constexpr std::chrono::microseconds kSubmitterSpinBudget{6};
 
 void Pool::submit(std::shared_ptr<Task> task) {
   std::unique_lock lock(mutex_);
-  queue_.push_back(std::move(task));
-  queued_.store(queue_.size(), std::memory_order_release);
+  if (task->is_handler() && full()) {
+    lock.unlock();
+    task->refuse();
+    return;
+  }
+  (task->is_handler() ? handlers_ : queue_).push_back(std::move(task));
+  note_runnable();
   if (searching_ == 0 && running_ > 0 && short_tasks_.load(std::memory_order_relaxed)) {
     ++spinning_submitters_;
     lock.unlock();
-    spin_until([this] { return queued_.load(std::memory_order_acquire) == 0; }, kSubmitterSpinBudget);
+    spin_until([this] { return runnable_.load(std::memory_order_acquire) == 0; }, kSubmitterSpinBudget);
     lock.lock();
     --spinning_submitters_;
   }
@@ -33,7 +38,7 @@ void Pool::submit(std::shared_ptr<Task> task) {
 }
 
 void Pool::call_thread(std::unique_lock<std::mutex>& lock) {
-  if (searching_ > 0 || spinning_submitters_ > 0 || queue_.empty()) {
+  if (searching_ > 0 || spinning_submitters_ > 0 || runnable() == 0) {
     lock.unlock();
     return;
   }
@@ -69,11 +74,22 @@ void Pool::spawn() {
   }
 }
 
+std::size_t Pool::runnable() const {
+  return queue_.size() + std::min(handlers_.size(), options_.max_set_aside - running_handlers_);
+}
+
+std::shared_ptr<Pool::Task> Pool::next_task() {
+  std::deque<std::shared_ptr<Task>>& tasks = queue_.empty() ? handlers_ : queue_;
+  std::shared_ptr<Task> task = std::move(tasks.front());
+  tasks.pop_front();
+  if (&tasks == &handlers_) ++running_handlers_;
+  note_runnable();
+  return task;
+}
+
 std::shared_ptr<Pool::Task> Pool::take_task(std::unique_lock<std::mutex>& lock) {
-  if (queue_.empty()) return nullptr;
-  std::shared_ptr<Task> task = std::move(queue_.front());
-  queue_.pop_front();
-  queued_.store(queue_.size(), std::memory_order_release);
+  if (runnable() == 0) return nullptr;
+  std::shared_ptr<Task> task = next_task();
   --searching_;
   ++running_;
   if (stopping_) stopped_.notify_all();
@@ -88,19 +104,22 @@ void Pool::run_thread(const std::shared_ptr<PoolThread>& thread) {
     while (std::shared_ptr<Task> task = take_task(lock)) {
       const auto started = std::chrono::steady_clock::now();
       task->run();
+      const bool was_handler = task->is_handler();
       task.reset();
       const auto ended = std::chrono::steady_clock::now();
       short_tasks_.store(ended - started < kShortTask, std::memory_order_relaxed);
       lock.lock();
       --running_;
       ++searching_;
+      if (was_handler) --running_handlers_;
+      note_runnable();
     }
     if (searching_ == 1 && !stopping_) {
       // The only thread that is awake spins for a moment: the next call often follows at once.
       lock.unlock();
-      spin_until([this] { return queued_.load(std::memory_order_acquire) > 0; });
+      spin_until([this] { return runnable_.load(std::memory_order_acquire) > 0; });
       lock.lock();
-      if (!queue_.empty()) continue;
+      if (runnable() > 0) continue;
     }
     --searching_;
     if (stopping_) {
@@ -131,10 +150,14 @@ bool Pool::park(const std::shared_ptr<PoolThread>& thread) {
 }
 
 void Pool::set_aside() {
+  std::deque<std::shared_ptr<Task>> refused;
   std::unique_lock lock(mutex_);
   set_aside_.fetch_add(1, std::memory_order_relaxed);
+  if (full()) refused.swap(handlers_);
+  note_runnable();
   // The limit on threads now allows one more.
   call_thread(lock);
+  for (const std::shared_ptr<Task>& task : refused) task->refuse();
 }
 
 void Pool::set_aside_returned() {
@@ -157,7 +180,7 @@ RuntimeStats Pool::stats() const {
   const std::lock_guard lock(mutex_);
   return {.threads = threads_,
           .running = running_,
-          .queued = queue_.size(),
+          .queued = queue_.size() + handlers_.size(),
           .set_aside = set_aside_.load(std::memory_order_relaxed),
           .late = late_};
 }

@@ -171,10 +171,9 @@ std::optional<ToolOutcome> ToolBatchSource::answer_at_once(const ToolCall& call,
     if (Status fits = check_arguments(*run_->tools, *tool, call, arguments); !fits) return ToolFailure{fits.error()};
   }
   if (!tool->handler && !run_->executor && !runs_outside(*tool)) return ToolFailure{no_handler_error(call)};
-  if (!runs_outside(*tool) && RuntimeAccess::impl(*run_->engine.runtime()).pool->full()) {
-    return failed(ToolError::Reason::overloaded, "tool '" + call.name + "' was not run: " +
-                                                     std::to_string(run_->engine.runtime()->options().max_set_aside) +
-                                                     " earlier calls are past their deadlines and still running");
+  const Pool& pool = *RuntimeAccess::impl(*run_->engine.runtime()).pool;
+  if ((run_->executor || !runs_outside(*tool)) && pool.full()) {
+    return ToolFailure{overloaded_error(call, pool.max_set_aside())};
   }
   return std::nullopt;
 }

@@ -164,11 +164,15 @@ bool PendingCall::complete(ToolOutcome outcome) {
            {.tool = &tool_, .tool_call = &call, .outcome = &outcome});
     return false;
   }
+  finish(std::move(outcome));
+  return true;
+}
+
+void PendingCall::finish(ToolOutcome outcome) {
   if (State::run->telemetry != nullptr) {
     report_end(SpanPhase::stop, {.duration = std::chrono::steady_clock::now() - started_, .outcome = &outcome});
   }
   settle(std::move(outcome));
-  return true;
 }
 
 void PendingCall::report_end(SpanPhase phase, TelemetryEvent event) {
@@ -205,8 +209,15 @@ void PendingCall::execute() noexcept {
   });
 }
 
+void PendingCall::refuse() noexcept {
+  if (claim()) finish(ToolFailure{overloaded_error(call, pool_->max_set_aside())});
+}
+
 void PendingCall::set_thread_aside() {
   auto running = Thread::running;
+  // The start of a process is allm's own code, which returns. Only for a call that runs: before that, another thread
+  // may still prepare it.
+  if (thread_.load() != running || !is_handler()) return;
   if (thread_.compare_exchange_strong(running, Thread::set_aside)) pool_->set_aside();
 }
 

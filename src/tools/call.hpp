@@ -92,6 +92,8 @@ class PendingCall : public Pool::Task,
   bool over() const { return settled_.load(std::memory_order_acquire); }
 
   void run() noexcept override;
+  bool is_handler() const override { return !outside_call_; }
+  void refuse() noexcept override;
   void fire() noexcept override;
   void report_progress(Json progress) const override;
   bool drive(std::unique_ptr<PolledCall> call) const override;
@@ -101,6 +103,8 @@ class PendingCall : public Pool::Task,
   // Returns true to exactly one caller, which then settles the call.
   bool claim();
   void settle(ToolOutcome outcome);
+  // Reports the end and settles the call. Only for the caller whose claim() returned true.
+  void finish(ToolOutcome outcome);
   // Reports the end of the call to telemetry. Only for the caller whose claim() returned true.
   void report_end(SpanPhase phase, TelemetryEvent event);
   void execute() noexcept;
