@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include "data/immortal.hpp"
 #include "data/text_sink.hpp"
 
 namespace allm::codec {
@@ -15,13 +16,8 @@ namespace {
 // memory is freed, so that one large document does not occupy memory on every thread that read one.
 constexpr std::size_t kKeptTextBytes = 256U << 10U;
 
-simdjson::dom::parser& thread_parser() {
-  thread_local simdjson::dom::parser parser;
-  return parser;
-}
-
 simdjson::error_code parse(std::string_view text, std::size_t max_depth, Tape& tape) {
-  simdjson::dom::parser& parser = thread_parser();
+  auto& parser = thread_instance<simdjson::dom::parser>();
   const std::size_t depth = max_depth + 1;  // simdjson counts the document as a level
   if (parser.max_depth() != depth) {
     const simdjson::error_code code = parser.allocate(std::max<std::size_t>(text.size(), 64), depth);
@@ -76,7 +72,7 @@ Document::Document(std::string_view text, const ReadLimits& limits, Failure& fai
 }
 
 Document::~Document() {
-  simdjson::dom::parser& parser = thread_parser();
+  auto& parser = thread_instance<simdjson::dom::parser>();
   if (parser.capacity() > kKeptTextBytes) parser = simdjson::dom::parser();
 }
 

@@ -9,6 +9,7 @@
 #include "allm/serialize.hpp"
 #include "allm/validate.hpp"
 
+#include "data/immortal.hpp"
 #include "data/names.hpp"
 #include "data/path.hpp"
 #include "data/validate.hpp"
@@ -21,7 +22,7 @@ namespace {
 using Errors = std::vector<FieldError>;
 
 const Json& member(const Json& object, const char* key) {
-  static const Json kNull = nullptr;
+  static const Json& kNull = immortal<Json>();
   const auto found = object.find(key);
   return found == object.end() ? kNull : *found;
 }

@@ -7,6 +7,7 @@
 
 #include "allm/trace.hpp"
 
+#include "data/immortal.hpp"
 #include "engine/option_names.hpp"
 
 namespace allm {
@@ -148,7 +149,7 @@ bool is_filter(std::string_view name) {
 
 OptionRead read_option(std::string_view name, const Json& value, CallOptions& options, WrongTypes& wrong,
                        std::string& message) {
-  static const Json kNothing = nullptr;
+  static const Json& kNothing = immortal<Json>();
   CallOptions scratch;
   // A null is read into `scratch`, because its name has to be checked, too.
   CallOptions& target = value.is_null() ? scratch : options;
@@ -233,7 +234,7 @@ void check_provider_params(const Json& params, ParamDefaults& defaults) {
 }
 
 const CallOptions& default_options() {
-  static const CallOptions options;
+  static const CallOptions& options = immortal<CallOptions>();
   return options;
 }
 

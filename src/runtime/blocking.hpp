@@ -6,6 +6,7 @@
 
 #include "allm/stream.hpp"
 
+#include "data/immortal.hpp"
 #include "runtime/parker.hpp"
 
 namespace allm {
@@ -32,10 +33,7 @@ class ThreadParker {
     std::shared_ptr<Parker> parker = std::make_shared<Parker>();
     Waker waker{parker};
   };
-  static Pair& own() {
-    thread_local Pair pair;
-    return pair;
-  }
+  static Pair& own() { return thread_instance<Pair>(); }
   Parker* outer_;
   std::unique_ptr<Pair> nested_;
   Pair* pair_ = nullptr;

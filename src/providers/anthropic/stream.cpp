@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "data/immortal.hpp"
 #include "providers/anthropic/anthropic.hpp"
 #include "providers/anthropic/body.hpp"
 #include "providers/anthropic/errors.hpp"
@@ -19,7 +20,7 @@ namespace {
 constexpr std::array<std::string_view, 3> kPieces = {"delta.text", "delta.partial_json", "delta.thinking"};
 
 const Json& member_or_null(const Json& value, std::string_view key) {
-  static const Json kNull = nullptr;
+  static const Json& kNull = immortal<Json>();
   const Json* member = find_member(value, key);
   return member == nullptr ? kNull : *member;
 }

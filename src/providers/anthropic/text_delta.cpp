@@ -5,6 +5,7 @@
 
 #include <simdjson.h>
 
+#include "data/immortal.hpp"
 #include "http/sse_parser.hpp"
 
 namespace allm {
@@ -60,7 +61,7 @@ const AnthropicDeltaForm* anthropic_delta_form(std::string_view type) {
 
 std::optional<AnthropicDelta> read_anthropic_delta(std::string_view data) {
   if (data.size() > kMaxBytes) return std::nullopt;
-  thread_local ondemand::parser parser;
+  auto& parser = thread_instance<ondemand::parser>();
   ondemand::document document;
   ondemand::object object;
   if (parser.iterate(data.data(), data.size(), data.size() + kSsePadding).get(document) != simdjson::SUCCESS ||

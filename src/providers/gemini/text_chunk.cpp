@@ -4,6 +4,7 @@
 
 #include <simdjson.h>
 
+#include "data/immortal.hpp"
 #include "http/sse_parser.hpp"
 
 namespace allm {
@@ -112,7 +113,7 @@ bool read_usage(ondemand::value value, std::string_view& target) {
 
 std::optional<GeminiTextChunk> read_gemini_text(std::string_view data) {
   if (data.size() > kMaxBytes) return std::nullopt;
-  thread_local ondemand::parser parser;
+  auto& parser = thread_instance<ondemand::parser>();
   ondemand::document document;
   if (parser.iterate(data.data(), data.size(), data.size() + kSsePadding).get(document) != simdjson::SUCCESS) {
     return std::nullopt;

@@ -2,6 +2,7 @@
 #include <utility>
 #include <variant>
 
+#include "data/immortal.hpp"
 #include "providers/openai/chat_writer.hpp"
 #include "providers/openai/request.hpp"
 #include "providers/provider_json.hpp"
@@ -87,7 +88,7 @@ Result<std::string> chat_body(const AdapterCall& call, const OpenAiCodecOptions&
                               std::span<const SendableMedia> media, const StreamFields& stream) {
   const ModelFamily family = family_of(model_of(call));
   constexpr std::size_t kUsualMembers = 8;
-  static const Json kIncludeUsage = {{"include_usage", true}};
+  static const Json& kIncludeUsage = immortal<Json>(Json{{"include_usage", true}});
   Json body = Json::object();
   body.get_ref<Json::object_t&>().reserve(kUsualMembers);
   if (!model_of(call).empty()) body["model"] = model_of(call);

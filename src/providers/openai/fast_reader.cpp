@@ -5,6 +5,7 @@
 
 #include <simdjson.h>
 
+#include "data/immortal.hpp"
 #include "http/sse_parser.hpp"
 
 namespace allm::openai_wire {
@@ -137,7 +138,7 @@ template <class Take>
 bool read_object(std::string_view data, Take&& take) {
   if (data.size() > kMaxBytes) return false;
   // One parser per thread and not per stream: it needs more memory than the rest of a decoder.
-  thread_local ondemand::parser parser;
+  auto& parser = thread_instance<ondemand::parser>();
   ondemand::document document;
   ondemand::object object;
   const simdjson::padded_string_view padded(data.data(), data.size(), data.size() + simdjson::SIMDJSON_PADDING);

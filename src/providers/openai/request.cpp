@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "data/ascii.hpp"
+#include "data/immortal.hpp"
 #include "providers/call_settings.hpp"
 #include "providers/provider_json.hpp"
 #include "providers/refused_settings.hpp"
@@ -118,7 +119,7 @@ Result<std::string> json_arguments_text(const ToolCall& call) {
 }
 
 const Json& parameters_of(const Tool& tool) {
-  static const Json kNone = {{"type", "object"}, {"properties", Json::object()}};
+  static const Json& kNone = immortal<Json>(Json{{"type", "object"}, {"properties", Json::object()}});
   return tool.schema.is_object() && !tool.schema.empty() ? tool.schema : kNone;
 }
 
