@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace allm {
 
@@ -33,6 +34,14 @@ struct RuntimeOptions {
   // The path of the executable that runs as process supervisor and as worker, for programs whose main does not call
   // run_as_worker_if_asked. Empty: allm searches for it as docs/tool-lanes.md describes.
   std::string helper = {};
+  // Whether other processes of the same user are kept from the program's memory and environment, which hold its keys,
+  // from the first worker or command on (PR_SET_DUMPABLE; root is not kept from them). Then the program writes no core
+  // dump, and a debugger can start it but not attach to it. Sandboxed tools are kept from them in any case. Not set in
+  // builds with a sanitizer.
+  bool protect_memory = true;
+  // Names of environment variables with secrets that workers get. All others are removed from their environment;
+  // docs/tool-lanes.md says which variables count as secrets. For workers whose WorkerOptions::engine needs a key.
+  std::vector<std::string> worker_secrets = {};
 };
 
 struct RuntimeStats {

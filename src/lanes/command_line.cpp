@@ -1,8 +1,9 @@
 #include "lanes/command_line.hpp"
 
-#include <cstdlib>
 #include <string_view>
 #include <utility>
+
+#include "process/secret_variables.hpp"
 
 namespace allm {
 namespace {
@@ -144,11 +145,9 @@ std::vector<std::string> template_names(const std::vector<std::string>& argv) {
 }
 
 std::vector<std::string> command_environment(const Command& command) {
-  std::vector<std::string> environment;
-  for (const std::string& name : command.pass_environment) {
-    if (command.environment.contains(name)) continue;
-    if (const char* value = std::getenv(name.c_str())) environment.push_back(name + "=" + value);
-  }
+  std::vector<std::string> passed = command.pass_environment;
+  std::erase_if(passed, [&](const std::string& name) { return command.environment.contains(name); });
+  std::vector<std::string> environment = named_variables(passed);
   for (const auto& [name, value] : command.environment) environment.push_back(name + "=" + value);
   return environment;
 }

@@ -31,7 +31,8 @@ const OutsideCalls& lane_calls() {
 }
 
 Lanes::Lanes(std::shared_ptr<Loop> loop, const RuntimeOptions& options)
-    : loop_(std::move(loop)),
+    : memory_protection_(options.protect_memory),
+      loop_(std::move(loop)),
       supervisor_(std::make_shared<Supervisor>(loop_, options.helper)),
       workers_(std::make_shared<WorkerPool>(loop_, supervisor_, options)) {}
 

@@ -9,6 +9,7 @@
 
 #include "lanes/lane_call.hpp"
 #include "lanes/worker_pool.hpp"
+#include "process/memory_protection.hpp"
 #include "process/supervisor.hpp"
 
 namespace allm {
@@ -37,6 +38,7 @@ class Lanes {
   std::shared_ptr<WorkerCall> worker_call(const ToolLimits& limits, const std::string& entry, const Json& data,
                                           const Json& arguments, const ToolContext& context, ToolCompletion done);
 
+  const MemoryProtection memory_protection_;
   const std::shared_ptr<Loop> loop_;
   const std::shared_ptr<Supervisor> supervisor_;
   const std::shared_ptr<WorkerPool> workers_;

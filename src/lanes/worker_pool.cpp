@@ -9,6 +9,7 @@
 #include "data/read_file.hpp"
 #include "lanes/worker.hpp"
 #include "process/role.hpp"
+#include "process/secret_variables.hpp"
 #include "runtime/function_task.hpp"
 
 namespace allm {
@@ -128,7 +129,9 @@ std::shared_ptr<WorkerPool::Worker> WorkerPool::launch(const ToolLimits& limits,
   if (!has_line) return nullptr;
   // Before the process is started: if the start fails, job_ended() answers the call.
   if (call) worker->give(call);
-  const auto job = supervisor_->start({.is_worker = true, .limits = limits, .fds = {kLineFd}}, {theirs.get()}, worker);
+  const auto job = supervisor_->start(
+      {.is_worker = true, .environment = named_variables(options_.worker_secrets), .limits = limits, .fds = {kLineFd}},
+      {theirs.get()}, worker);
   if (!job) {
     error = job.error();
     ended(worker, false);

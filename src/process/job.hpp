@@ -18,10 +18,11 @@ inline constexpr const char* kJobVariable = "ALLM_JOB";
 
 struct JobRequest {
   std::uint64_t id = 0;
-  bool is_worker = false;                     // start this executable as a worker; argv and environment are ignored
-  std::vector<std::string> argv = {};         // argv[0] is looked for in the PATH of `environment`
-  std::vector<std::string> environment = {};  // "NAME=value"
-  std::string directory = {};                 // empty: the process supervisor's directory
+  bool is_worker = false;              // start this executable as a worker; argv is ignored
+  std::vector<std::string> argv = {};  // argv[0] is looked for in the PATH of `environment`
+  // "NAME=value" each. A worker also has the variables of the process supervisor, after these.
+  std::vector<std::string> environment = {};
+  std::string directory = {};  // empty: the process supervisor's directory
   ToolLimits limits = {};
   std::vector<int> fds = {};  // descriptor numbers in the new process, one for each descriptor sent with the request
 };

@@ -16,6 +16,7 @@
 #include "process/exec_texts.hpp"
 #include "process/helper.hpp"
 #include "process/role.hpp"
+#include "process/secret_variables.hpp"
 #include "runtime/function_task.hpp"
 
 namespace allm {
@@ -42,7 +43,7 @@ int spawn_supervisor(const std::string& executable, int line, pid_t& pid) {
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   std::string name = "allm-supervisor";
   std::array<char*, 2> arguments = {name.data(), nullptr};
-  std::vector<std::string> environment = own_environment();
+  std::vector<std::string> environment = environment_without_secrets();
   environment.push_back(std::string(kRoleVariable) + "=supervisor:" + std::to_string(getpid()));
   std::vector<char*> variables = exec_pointers(environment);
   const int error = posix_spawn(&pid, executable.c_str(), &actions, &attributes, arguments.data(), variables.data());

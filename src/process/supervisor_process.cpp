@@ -75,6 +75,8 @@ SupervisorProcess::SupervisorProcess(int line, pid_t program) : line_(line), pro
   fcntl(line_, F_SETFD, FD_CLOEXEC);
   fcntl(line_, F_SETFL, O_NONBLOCK);
   prctl(PR_SET_NAME, "allm-supervisor");
+  // No process of this user can open the supervisor's memory or environment.
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   // Orphans of jobs are reparented to this process.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t signals;

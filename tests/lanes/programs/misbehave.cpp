@@ -1,8 +1,11 @@
 // misbehave KIND: a command that misbehaves. misbehave program: starts workers and commands for ever, for tests that
-// kill it. misbehave thread KIND: a handler on a pool thread that misbehaves.
+// kill it. misbehave thread KIND: a handler on a pool thread that misbehaves. misbehave dumpable protected|open: says
+// with its status when its memory is protected.
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include "allm/allm.hpp"
 
@@ -38,12 +41,27 @@ int run_on_a_thread(const std::string& kind) {
   return 0;
 }
 
+// Whether the process was dumpable before, during and after its use of commands, as three digits.
+int dumpable(bool protect) {
+  using namespace allm;
+  int digits = 10 * prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+  {
+    const Engine engine({.runtime = Runtime::create({.protect_memory = protect})});
+    run_tool_calls({{.id = "c", .name = "t"}}, {{.name = "t", .command = Command{.argv = {"true"}}}}, {}, engine);
+    digits += prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+  }
+  // Threads that ran the calls may hold the runtime a little longer.
+  for (int i = 0; i < 10'000 && prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0; ++i) usleep(1000);
+  return 10 * digits + prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   allm::run_as_worker_if_asked(allm::testing::worker_tools());
   const std::string kind = count > 1 ? arguments[1] : "";
   if (kind == "program") start_processes_for_ever();
+  if (kind == "dumpable") return dumpable(std::string_view(arguments[2]) == "protected");
   if (kind == "thread") return run_on_a_thread(arguments[2]);
   const allm::ToolOutcome outcome = allm::testing::misbehave(kind);
   std::puts(std::get<allm::ToolOk>(outcome).value.get<std::string>().c_str());
