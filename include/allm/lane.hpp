@@ -19,9 +19,11 @@ namespace allm {
 
 enum class Lane : std::uint8_t { thread, worker };
 
-// Restrictions on a worker or a command, enforced by the kernel; sandbox_support() says what this kernel supports.
+// Restrictions on a worker or a command, enforced by the kernel; sandbox_support() says what this kernel supports. With
+// either of them a tool can use only a list of system calls, and cannot open other processes, trace them or change
+// them; docs/tool-lanes.md has the details.
 struct Sandbox {
-  // False: no sockets, including local ones.
+  // False: no sockets, including local ones. Pairs of connected stream sockets (socketpair) still work.
   bool network = true;
   // True: files can be read but not written, except those below `writable`.
   bool read_only = false;

@@ -12,7 +12,7 @@ namespace allm {
 
 struct WorkerOptions {
   // Makes the engine that ToolContext::engine() returns in a worker. Called once, in the worker. Default: an engine
-  // without a model.
+  // without a model. A key that it takes from the environment must be named in RuntimeOptions::worker_secrets.
   std::function<Engine()> engine = nullptr;
 };
 
@@ -24,8 +24,9 @@ void run_as_worker_if_asked(const std::vector<Tool>& tools = {}, const WorkerOpt
 
 // The restrictions that this kernel can enforce.
 struct SandboxSupport {
-  bool no_network = false;              // by seccomp
-  bool read_only = false;               // by Landlock and seccomp
+  bool no_network = false;              // Sandbox::network can be enforced: by seccomp and Landlock
+  bool read_only = false;               // Sandbox::read_only can be enforced: by Landlock and seccomp
+  bool no_signals = false;              // sandboxed tools cannot signal processes outside: Landlock 6
   bool orphans = false;                 // child processes that leave the process group are found and killed, too
   std::vector<std::string> notes = {};  // missing or weaker restrictions, as text for people
 };

@@ -24,13 +24,21 @@ void run_as_worker_if_asked(const std::vector<Tool>& tools, const WorkerOptions&
 
 SandboxSupport sandbox_support() {
   const KernelFeatures features = kernel_features();
-  SandboxSupport support{.no_network = features.seccomp,
-                         .read_only = features.seccomp && features.landlock > 0,
+  const bool can_sandbox = features.seccomp && features.landlock > 0;
+  SandboxSupport support{.no_network = can_sandbox,
+                         .read_only = can_sandbox,
+                         .no_signals = can_sandbox && features.landlock >= 6,
                          .orphans = features.lists_children};
   if (!features.seccomp) support.notes.emplace_back("no seccomp: nothing can be kept from the network");
-  if (features.landlock == 0) support.notes.emplace_back("no Landlock: files cannot be made read-only");
+  if (features.landlock == 0) {
+    support.notes.emplace_back(
+        "no Landlock: files cannot be made read-only, and tools not kept out of the memory of other processes");
+  }
   if (features.landlock > 0 && features.landlock < 3) {
     support.notes.emplace_back("Landlock before version 3: files can still be truncated");
+  }
+  if (features.landlock > 0 && !support.no_signals) {
+    support.notes.emplace_back("Landlock before version 6: sandboxed tools can signal other processes of this user");
   }
   if (!features.lists_children) {
     support.notes.emplace_back("no list of children in /proc: processes that leave their group are not found");

@@ -112,8 +112,9 @@ void add_limits(Plan& plan, const JobRequest& request) {
 }
 
 std::vector<std::string> environment_of(const JobRequest& request) {
-  std::vector<std::string> environment = request.is_worker ? own_environment() : request.environment;
+  std::vector<std::string> environment = request.environment;
   if (request.is_worker) {
+    for (std::string& variable : own_environment()) environment.push_back(std::move(variable));
     environment.push_back(std::string(kRoleVariable) + "=worker:" + std::to_string(getpid()));
   }
   environment.push_back(std::string(kJobVariable) + "=" + std::to_string(request.id));
@@ -159,7 +160,7 @@ std::expected<pid_t, std::string> launch(const JobRequest& request, const Launch
   if (!request.directory.empty()) plan.directory = request.directory.c_str();
   add_limits(plan, request);
   std::string error;
-  plan.sandbox = PreparedSandbox::prepare(request.limits.sandbox, error);
+  plan.sandbox = PreparedSandbox::prepare(request.limits.sandbox, kernel_features(), error);
   if (!error.empty() && request.limits.sandbox.required) {
     return std::unexpected("its sandbox cannot be enforced: " + error);
   }

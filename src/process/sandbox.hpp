@@ -2,8 +2,8 @@
 #pragma once
 
 #include <linux/filter.h>
+#include <span>
 #include <string>
-#include <vector>
 
 #include "allm/lane.hpp"
 
@@ -22,16 +22,17 @@ KernelFeatures kernel_features();
 class PreparedSandbox {
  public:
   PreparedSandbox() = default;  // nothing is forbidden
-  // Sets `error` to what this kernel cannot enforce; the sandbox then enforces the rest.
-  static PreparedSandbox prepare(const Sandbox& sandbox, std::string& error);
+  // Sets `error` to what this kernel cannot enforce; the sandbox then enforces the rest. One thread at a time.
+  static PreparedSandbox prepare(const Sandbox& sandbox, const KernelFeatures& features, std::string& error);
 
   // Restricts the calling process for the rest of its life. Makes system calls only, because it runs after vfork.
   // False with errno set on failure.
   bool apply() const;
 
  private:
-  Fd rules_;                         // of Landlock
-  std::vector<sock_filter> filter_;  // of seccomp
+  bool is_sandboxed_ = false;
+  Fd rules_;                             // of Landlock
+  std::span<const sock_filter> filter_;  // of seccomp; never destroyed
 };
 
 }  // namespace allm

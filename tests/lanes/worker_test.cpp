@@ -261,7 +261,7 @@ TEST(WorkerLane, TheErrorOfACrashContainsItsErrorOutput) {
 
 TEST(SandboxSupport, SaysWhatThisKernelHas) {
   const SandboxSupport support = sandbox_support();
-  if (support.no_network && support.read_only && support.orphans) {
+  if (support.no_network && support.read_only && support.no_signals && support.orphans) {
     EXPECT_TRUE(support.notes.empty());
   } else {
     EXPECT_FALSE(support.notes.empty());
