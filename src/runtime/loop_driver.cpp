@@ -150,7 +150,10 @@ bool LoopDriver::park(Lock& lock, Parker& waiter, const std::optional<TimePoint>
 }
 
 void LoopDriver::run_once(Lock& lock, TimePoint until, Parker* waiter) {
+  // Tasks can follow one another without end, so descriptors get their turn now and then.
+  constexpr int kTasksInARow = 16;
   if (!tasks_.is_due()) return poll(lock, until, waiter);
+  if (++tasks_in_a_row_ > kTasksInARow) return poll(lock, TimePoint::min(), waiter);
   // One at a time, so that a callback can still cancel what is due after it.
   std::shared_ptr<LoopTask> due = tasks_.take_due();
   lock.unlock();
@@ -162,6 +165,7 @@ void LoopDriver::run_once(Lock& lock, TimePoint until, Parker* waiter) {
 void LoopDriver::poll(Lock& lock, TimePoint until, Parker* waiter) {
   until = std::min(until, tasks_.next_deadline());
   planned_ = until;
+  tasks_in_a_row_ = 0;
   lock.unlock();
   Poller::Ready ready;
   if (waiter == nullptr || waiter->begin_driving(poller_)) poller_.wait(ready, until);

@@ -64,7 +64,8 @@ class LoopDriver {
   void begin_driving_as_waiter();
   void end_driving_as_waiter();
   bool park(Lock& lock, Parker& waiter, const std::optional<TimePoint>& deadline);
-  // Runs one task that is due; without one, waits for descriptors until `until`. `waiter` is null on the loop thread.
+  // Runs one task that is due; without one, waits for descriptors until `until`. After many tasks it looks at the
+  // descriptors first. `waiter` is null on the loop thread.
   void run_once(Lock& lock, TimePoint until, Parker* waiter);
   void poll(Lock& lock, TimePoint until, Parker* waiter);
   bool needs_loop_thread() const;
@@ -84,6 +85,7 @@ class LoopDriver {
   std::condition_variable thread_woken_;
   std::condition_variable waiter_left_;
   std::vector<Parker*> parked_;  // threads waiting for the driver role
+  int tasks_in_a_row_ = 0;       // without a look at the descriptors
   int awaited_ = 0;
   int not_driving_ = 0;  // awaited results whose waiter does not drive
   bool started_ = false;

@@ -18,7 +18,13 @@ bool TaskQueue::is_timer_due() const {
 }
 
 std::shared_ptr<LoopTask> TaskQueue::take_due() {
+  // Tasks can be posted without end, so a timer that is due goes first now and then.
+  constexpr int kPostedInARow = 16;
   if (posted_.empty()) return remove(0);
+  if (++posted_in_a_row_ > kPostedInARow) {
+    posted_in_a_row_ = 0;
+    if (is_timer_due()) return remove(0);
+  }
   std::shared_ptr<LoopTask> first = std::move(posted_.front());
   posted_.pop_front();
   return first;

@@ -54,7 +54,8 @@ class TaskQueue {
   bool is_due() const { return has_posted() || is_timer_due(); }
   // TimePoint::max() if nothing is armed.
   TimePoint next_deadline() const { return heap_.empty() ? TimePoint::max() : heap_.front()->deadline_; }
-  // Only when is_due(): posted tasks first, in their order, then timers by deadline.
+  // Only when is_due(): posted tasks first, in their order, then timers by deadline. A timer that is due goes first
+  // after a number of posted tasks.
   std::shared_ptr<LoopTask> take_due();
   // Removes and returns all tasks.
   TaskQueue take_all();
@@ -67,6 +68,7 @@ class TaskQueue {
 
   std::vector<std::shared_ptr<LoopTask>> heap_;  // binary heap, earliest first
   std::deque<std::shared_ptr<LoopTask>> posted_;
+  int posted_in_a_row_ = 0;
 };
 
 }  // namespace allm
