@@ -6,6 +6,7 @@ find_package(nlohmann_json 3.11 REQUIRED)
 find_package(simdjson REQUIRED)
 find_package(fmt REQUIRED)
 find_package(CURL 7.88 REQUIRED)
+find_package(OpenSSL 3.0 REQUIRED)  # the TLS library of curl, which allm limits; also for the HTTPS server of the tests
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)  # Debian ships no CMake package for it
 pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
@@ -17,9 +18,7 @@ endif()
 if(ALLM_TESTS)
   find_package(GTest REQUIRED)
   find_package(rapidcheck REQUIRED)
-  find_package(OpenSSL REQUIRED)  # the HTTPS server of the tests
 endif()
 if(ALLM_BENCH)
   find_package(benchmark REQUIRED)
-  find_package(OpenSSL REQUIRED)  # the HTTPS server of the tests, which the benchmarks use too
 endif()

@@ -45,7 +45,7 @@ add_custom_target(tidy DEPENDS ${stamps})
 add_library(allm_tidy_folders OBJECT EXCLUDE_FROM_ALL)
 target_include_directories(allm_tidy_folders PRIVATE src)
 target_link_libraries(allm_tidy_folders PRIVATE allm_lib simdjson::simdjson PkgConfig::RE2 PkgConfig::SECCOMP
-  PkgConfig::TOMLPLUSPLUS fmt::fmt CURL::libcurl CLI11::CLI11 allm_flags)
+  PkgConfig::TOMLPLUSPLUS fmt::fmt CURL::libcurl OpenSSL::SSL CLI11::CLI11 allm_flags)
 target_compile_definitions(allm_tidy_folders PRIVATE
   ALLM_VERSION="${PROJECT_VERSION}" ALLM_INSTALLED_PROGRAMS="${CMAKE_INSTALL_FULL_BINDIR}")
 list(REMOVE_DUPLICATES folders)

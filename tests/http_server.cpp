@@ -20,6 +20,8 @@
 #include <thread>
 #include <unistd.h>
 
+#include "tests/http2_frames.hpp"
+
 namespace allm::testing {
 namespace {
 
@@ -94,6 +96,13 @@ class Certificates {
   std::filesystem::path folder_;
 };
 
+int choose_http2(SSL*, const unsigned char** chosen, unsigned char* size, const unsigned char*, unsigned, void*) {
+  static constexpr unsigned char kName[] = {'h', '2'};
+  *chosen = kName;
+  *size = sizeof kName;
+  return SSL_TLSEXT_ERR_OK;
+}
+
 std::string lower(std::string text) {
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
@@ -137,6 +146,7 @@ class HttpServer::Impl {
       context_.reset(SSL_CTX_new(TLS_server_method()));
       SSL_CTX_use_certificate_chain_file(context_.get(), files_.path("server.pem").c_str());
       SSL_CTX_use_PrivateKey_file(context_.get(), files_.path("server.key").c_str(), SSL_FILETYPE_PEM);
+      if (options.http2) SSL_CTX_set_alpn_select_cb(context_.get(), &choose_http2, nullptr);
     }
     listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
@@ -204,7 +214,30 @@ class HttpServer::Impl {
       shutdown(fd_, SHUT_RDWR);
       cut_ = true;
     }
+    void discard_input() override {
+      pollfd poll_for{.fd = fd_, .events = POLLIN, .revents = 0};
+      while (!cut_ && ((ssl_ && SSL_pending(ssl_.get()) > 0) || poll(&poll_for, 1, 0) > 0)) cut_ = !fill();
+      buffer_.clear();
+    }
     bool is_cut() const { return cut_; }
+
+    // Reads frames until a stream begins. Returns false at the end of the connection.
+    bool read_http2(ServedRequest& request) {
+      if (!greeted_) {
+        if (!fill_to(http2::kPreface.size())) return false;
+        buffer_.erase(0, http2::kPreface.size());
+        write(http2::settings() + http2::settings_ack());
+        greeted_ = true;
+      }
+      while (true) {
+        if (!fill_to(http2::kHeadSize)) return false;
+        const http2::Head head = http2::read_head(buffer_);
+        if (!fill_to(http2::kHeadSize + head.size)) return false;
+        buffer_.erase(0, http2::kHeadSize + head.size);
+        request.stream = head.stream;
+        if (head.kind == http2::kHeaders) return true;
+      }
+    }
 
     // Returns false at the end of the connection.
     bool read(ServedRequest& request) {
@@ -225,6 +258,12 @@ class HttpServer::Impl {
     }
 
    private:
+    bool fill_to(std::size_t size) {
+      while (buffer_.size() < size) {
+        if (!fill()) return false;
+      }
+      return true;
+    }
     bool fill() {
       std::array<char, 16384> bytes{};
       const auto count = ssl_ ? SSL_read(ssl_.get(), bytes.data(), static_cast<int>(bytes.size()))
@@ -252,6 +291,7 @@ class HttpServer::Impl {
     int fd_;
     Owned<SSL> ssl_;
     bool cut_ = false;
+    bool greeted_ = false;  // HTTP/2: the settings were exchanged
     std::string buffer_;
   };
 
@@ -279,7 +319,7 @@ class HttpServer::Impl {
       Connection connection(fd, context_.get());
       while (!connection.is_cut()) {
         ServedRequest request;
-        if (!connection.read(request)) break;
+        if (!(options_.http2 ? connection.read_http2(request) : connection.read(request))) break;
         handler_(request, connection);
         ++requests;
       }

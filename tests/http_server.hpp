@@ -16,6 +16,7 @@ struct ServedRequest {
   std::string target;
   std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
   std::string body;
+  std::uint32_t stream = 0;                         // HTTP/2 only; the members above are then empty
   std::string header(std::string_view name) const;  // "" if there is none
 };
 
@@ -28,6 +29,8 @@ class Reply {
   virtual bool gone() = 0;
   // Closes the connection at once, without ending the response.
   virtual void cut() = 0;
+  // Throws away what the client has sent meanwhile. Does not wait.
+  virtual void discard_input() = 0;
 
   // A whole response with its length. The connection can be used again.
   void send(int status, std::string_view content_type, std::string_view body,
@@ -45,6 +48,8 @@ class HttpServer {
     bool tls = true;
     // Another host makes a certificate that clients must refuse.
     std::string host = "localhost";
+    // Offers HTTP/2 only. The handler is called for each stream and writes frames: tests/http2_frames.hpp.
+    bool http2 = false;
   };
 
   explicit HttpServer(Handler handler) : HttpServer(std::move(handler), Options{}) {}

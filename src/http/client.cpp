@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "http/handle.hpp"
+#include "http/proxy.hpp"
+#include "http/read_budget.hpp"
 #include "runtime/function_task.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/no_broken_pipes.hpp"
@@ -25,13 +27,6 @@ using Clock = std::chrono::steady_clock;
 CURLM* make_multi() {
   static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
   return initialised == CURLE_OK ? curl_multi_init() : nullptr;
-}
-
-// Whether the exchange may use TLS, to the server or to a proxy.
-bool may_use_tls(std::string_view url, const HttpRoute& route) {
-  if (!url.starts_with("http://") || !route.proxy.empty()) return true;
-  return std::ranges::any_of(std::array{"http_proxy", "all_proxy", "ALL_PROXY"},
-                             [](const char* name) { return std::getenv(name) != nullptr; });
 }
 
 }  // namespace
@@ -97,6 +92,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     const std::shared_ptr<HttpHandle> handle = entry->second.handle;
     handle->discard();
     watch_clock(entry->second);
+    budget_.begin_turn();
     curl_easy_pause(easy, CURLPAUSE_CONT);
     after_curl();
   }
@@ -107,6 +103,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     // curl_easy_pause() may call back at once and end the exchange.
     const std::shared_ptr<HttpHandle> handle = entry->second.handle;
     handle->touch();
+    budget_.begin_turn();
     curl_easy_pause(easy, CURLPAUSE_CONT);
     after_curl();
   }
@@ -117,6 +114,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     if ((events & EPOLLOUT) != 0) mask |= CURL_CSELECT_OUT;
     if ((events & (EPOLLERR | EPOLLHUP)) != 0) mask |= CURL_CSELECT_ERR;
     int running = 0;
+    budget_.begin_turn();
     curl_multi_socket_action(multi_, fd, mask, &running);
     after_curl();
   }
@@ -182,16 +180,26 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     // curl calls on_timer() again if it still waits for something, but not if nothing is left.
     wanted_ = Clock::time_point::max();
     int running = 0;
+    budget_.begin_turn();
     curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
     collect();
+  }
+
+  // After that many calls or that time, other timers and descriptors get their turn.
+  void call_curl_again() {
+    constexpr int kCallsInARow = 8;
+    constexpr std::chrono::milliseconds kMaxTime{1};
+    const Clock::time_point end = Clock::now() + kMaxTime;
+    for (int i = 0; wants_call_ && i < kCallsInARow; ++i) {
+      call_curl();
+      if (Clock::now() >= end) return;
+    }
   }
 
   // Must follow every call of curl: ends exchanges that are done, and calls curl again if it wants that.
   void after_curl() {
     collect();
-    // After that many calls, other timers get their turn.
-    constexpr int kCallsInARow = 8;
-    for (int i = 0; wants_call_ && i < kCallsInARow; ++i) call_curl();
+    if (wants_call_) call_curl_again();
     watch_time();
   }
 
@@ -221,13 +229,13 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
   }
 
   void start(const std::shared_ptr<HttpHandle>& handle) {
-    handle->start_clock();
+    handle->start(budget_, heard_);
     curl_easy_setopt(handle->easy(), CURLOPT_OPENSOCKETFUNCTION, &Multi::on_open);
     curl_easy_setopt(handle->easy(), CURLOPT_OPENSOCKETDATA, this);
     curl_easy_setopt(handle->easy(), CURLOPT_CLOSESOCKETFUNCTION, &Multi::on_close);
     curl_easy_setopt(handle->easy(), CURLOPT_CLOSESOCKETDATA, this);
     if (handle->easy() == nullptr || curl_multi_add_handle(multi_, handle->easy()) != CURLM_OK) {
-      handle->finish(CURLE_OUT_OF_MEMORY);
+      handle->finish(CURLE_OUT_OF_MEMORY, false);
       return;
     }
     Entry& entry = active_[handle->easy()];
@@ -235,8 +243,10 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     watch_clock(entry);
   }
 
-  // Ends the exchanges that curl reports as done.
+  // Ends the exchanges that curl reports as done. Wakes the consumers of those for which something arrived, and pauses
+  // them if their consumers do not keep up.
   void collect() {
+    const bool flooded = budget_.take_flooded();
     int left = 0;
     while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
       if (message->msg != CURLMSG_DONE) continue;
@@ -246,8 +256,15 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
       if (entry == active_.end()) continue;
       const std::shared_ptr<HttpHandle> handle = entry->second.handle;
       remove(easy);
-      handle->finish(result);
+      handle->finish(result, flooded);
     }
+    for (CURL* const easy : heard_) {
+      const auto entry = active_.find(easy);
+      if (entry == active_.end() || !entry->second.handle->end_turn()) continue;
+      // In both directions, or curl would read once more.
+      curl_easy_pause(easy, CURLPAUSE_ALL);
+    }
+    heard_.clear();
   }
 
   void remove(CURL* easy) {
@@ -285,6 +302,8 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
 
   const std::shared_ptr<Loop> loop_;
   const std::shared_ptr<SpareHandles> spares_ = std::make_shared<SpareHandles>();
+  ReadBudget budget_;
+  std::vector<CURL*> heard_;  // exchanges for which something arrived in this turn
   CURLM* const multi_;
   bool wants_call_ = false;                              // at once
   Clock::time_point wanted_ = Clock::time_point::max();  // or at that time

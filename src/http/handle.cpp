@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "data/ascii.hpp"
+#include "http/proxy.hpp"
+#include "http/url.hpp"
 
 namespace allm {
 namespace {
@@ -15,8 +17,13 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// How long a body that nobody reads is drained, so that its connection can be reused.
+// How long a body that nobody reads is drained, and how much of it, so that its connection can be reused.
 constexpr milliseconds kMaxDrain{1'000};
+constexpr std::size_t kMaxDrainBytes = 256U << 10U;
+
+// A small answer may be compressed as much as it can be. A larger one is compressed that much only to fill memory.
+constexpr std::size_t kMaxFreeInflation = 8U << 20U;
+constexpr std::size_t kMaxInflation = 200;
 
 std::string seconds(milliseconds time) { return fmt::format("{:g} s", static_cast<double>(time.count()) / 1000.0); }
 
@@ -61,12 +68,14 @@ HttpHandle::HttpHandle(HttpRequest request, const HttpTimeouts& timeouts, const 
       received_(limits.max_buffered_bytes),
       spares_(std::move(spares)) {
   const Trust trust = trust_of(route);
-  settings_ = fmt::format("{}\n{}\n{}\n{}", trust.ca_file, trust.ca_folder, route.proxy, request_.url);
+  const std::optional<std::string> proxy = curl_proxy(request_.url, route);
+  settings_ =
+      fmt::format("{}\n{}\n{}\n{}", trust.ca_file, trust.ca_folder, proxy.value_or("environment"), request_.url);
   handle_ = spares_->take(settings_);
   if (!handle_) {
     handle_.easy.reset(curl_easy_init());
     if (!handle_) return;
-    set_route(trust, route.proxy);
+    set_route(trust, proxy);
     set_url();
   }
   set_exchange();
@@ -85,11 +94,12 @@ HttpHandle::~HttpHandle() {
   for (HttpHeader& header : request_.headers) wipe(header.value);
 }
 
-void HttpHandle::set_route(const Trust& trust, const std::string& proxy) {
+void HttpHandle::set_route(const Trust& trust, const std::optional<std::string>& proxy) {
   curl_easy_setopt(easy(), CURLOPT_PROTOCOLS_STR, "http,https");
   // A redirect could send the conversation, and the key, to somebody else.
   curl_easy_setopt(easy(), CURLOPT_FOLLOWLOCATION, 0L);
-  curl_easy_setopt(easy(), CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  const auto version = ReadBudget::is_available() ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1;
+  curl_easy_setopt(easy(), CURLOPT_HTTP_VERSION, static_cast<long>(version));
   curl_easy_setopt(easy(), CURLOPT_PIPEWAIT, 1L);
   curl_easy_setopt(easy(), CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy(), CURLOPT_TCP_KEEPALIVE, 1L);
@@ -98,11 +108,13 @@ void HttpHandle::set_route(const Trust& trust, const std::string& proxy) {
   curl_easy_setopt(easy(), CURLOPT_POST, 1L);
   // curl keeps this buffer until the response is complete, so it is as small as curl allows: a quarter of the default.
   curl_easy_setopt(easy(), CURLOPT_UPLOAD_BUFFERSIZE, 16384L);
+  // Without TLS, curl reads up to a hundred such buffers before it returns.
+  if (!is_https_url(request_.url)) curl_easy_setopt(easy(), CURLOPT_BUFFERSIZE, 4096L);
   curl_easy_setopt(easy(), CURLOPT_HEADERFUNCTION, &HttpHandle::on_header);
   curl_easy_setopt(easy(), CURLOPT_WRITEFUNCTION, &HttpHandle::on_body);
   if (!trust.ca_file.empty()) curl_easy_setopt(easy(), CURLOPT_CAINFO, trust.ca_file.c_str());
   if (!trust.ca_folder.empty()) curl_easy_setopt(easy(), CURLOPT_CAPATH, trust.ca_folder.c_str());
-  if (!proxy.empty()) curl_easy_setopt(easy(), CURLOPT_PROXY, proxy.c_str());
+  if (proxy) curl_easy_setopt(easy(), CURLOPT_PROXY, proxy->c_str());
 }
 
 void HttpHandle::set_url() {
@@ -153,7 +165,7 @@ std::size_t HttpHandle::on_body(char* data, std::size_t size, std::size_t count,
 }
 
 std::size_t HttpHandle::header_line(std::string_view line) {
-  heard_ = steady_clock::now();
+  budget_->count_answer(line.size());
   header_bytes_ += line.size();
   if (header_bytes_ > limits_.max_header_bytes) {
     too_large_ = fmt::format("its headers exceed {} bytes", limits_.max_header_bytes);
@@ -172,6 +184,7 @@ std::size_t HttpHandle::header_line(std::string_view line) {
     if (status >= 200) {
       head_.status = static_cast<int>(status);
       head_given_ = true;
+      hear();
       received_.put_head(std::move(head_));
     }
     return line.size();
@@ -184,18 +197,55 @@ std::size_t HttpHandle::header_line(std::string_view line) {
 }
 
 std::size_t HttpHandle::body(std::string_view bytes) {
-  heard_ = steady_clock::now();
+  budget_->count_answer(bytes.size());
+  hear();
+  if (!count_body(bytes.size())) return 0;
   if (discarding_) return bytes.size();
-  if (bytes.size() > limits_.max_body_bytes - body_bytes_) {
-    too_large_ = fmt::format("its body exceeds {} bytes", limits_.max_body_bytes);
-    return 0;
-  }
-  if (!received_.put_bytes(bytes)) return CURL_WRITEFUNC_PAUSE;
-  body_bytes_ += bytes.size();
+  // All is accepted, and the transfer is paused afterwards: if curl were paused in this call, it would unpack the rest
+  // of what it has received into a buffer of its own.
+  if (!received_.put_bytes(bytes)) is_full_ = true;
   return bytes.size();
 }
 
-void HttpHandle::start_clock() { heard_ = started_ = steady_clock::now(); }
+bool HttpHandle::count_body(std::size_t bytes) {
+  if (discarding_) {
+    drained_bytes_ += bytes;
+    return drained_bytes_ <= kMaxDrainBytes;
+  }
+  if (bytes > limits_.max_body_bytes - body_bytes_) {
+    too_large_ = fmt::format("its body exceeds {} bytes", limits_.max_body_bytes);
+    return false;
+  }
+  body_bytes_ += bytes;
+  if (body_bytes_ <= kMaxFreeInflation) return true;
+  curl_off_t received = 0;
+  curl_easy_getinfo(easy(), CURLINFO_SIZE_DOWNLOAD_T, &received);
+  // curl counts a piece of a chunked body after it was passed on.
+  const std::size_t compressed = static_cast<std::size_t>(received) + CURL_MAX_WRITE_SIZE;
+  if (body_bytes_ / kMaxInflation <= compressed) return true;
+  too_large_ = fmt::format("its body unpacks to more than {} times its compressed size", kMaxInflation);
+  return false;
+}
+
+void HttpHandle::start(ReadBudget& budget, std::vector<CURL*>& heard) {
+  heard_ = started_ = steady_clock::now();
+  budget_ = &budget;
+  heard_in_turn_ = &heard;
+  if (easy() != nullptr && ReadBudget::is_available()) budget.apply_to(easy());
+}
+
+void HttpHandle::hear() {
+  if (is_heard_) return;
+  is_heard_ = true;
+  heard_in_turn_->push_back(easy());
+}
+
+bool HttpHandle::end_turn() {
+  is_heard_ = false;
+  heard_ = steady_clock::now();
+  received_.wake();
+  return std::exchange(is_full_, false);
+}
 
 void HttpHandle::touch() { heard_ = steady_clock::now(); }
 
@@ -213,8 +263,9 @@ bool HttpHandle::blocks(const HttpHandle& other) const {
 
 steady_clock::time_point HttpHandle::deadline() const {
   if (discarding_) return discarded_ + kMaxDrain;
-  const milliseconds silence = head_given_ ? timeouts_.stream : timeouts_.receive;
-  return std::min(after(heard_, silence), after(started_, timeouts_.request));
+  // Interim responses and single headers do not extend the time for the head.
+  const auto answer = head_given_ ? after(heard_, timeouts_.stream) : after(started_, timeouts_.receive);
+  return std::min(answer, after(started_, timeouts_.request));
 }
 
 steady_clock::time_point HttpHandle::next_check() const {
@@ -243,11 +294,16 @@ std::string HttpHandle::network_error_text(CURLcode result) const {
   return detail;
 }
 
-void HttpHandle::finish(CURLcode result) {
+void HttpHandle::finish(CURLcode result, bool flooded) {
   ended_well_ = result == CURLE_OK && head_given_;
   if (ended_well_) return received_.put_end(std::nullopt);
   if (!too_large_.empty()) {
     return received_.put_end(HttpError{HttpError::Kind::too_large, "the server's answer is too large: " + too_large_});
+  }
+  if (flooded && result != CURLE_OK) {
+    return received_.put_end(HttpError{
+        HttpError::Kind::too_large,
+        "the server flooded the connection with data that is not part of an answer: the connection was closed"});
   }
   if (result == CURLE_OPERATION_TIMEDOUT) {
     return received_.put_end(

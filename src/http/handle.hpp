@@ -4,11 +4,14 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <curl/curl.h>
 
+#include "http/read_budget.hpp"
 #include "http/receive_buffer.hpp"
 #include "http/spare_handles.hpp"
 
@@ -34,25 +37,33 @@ class HttpHandle {
   std::chrono::steady_clock::time_point next_check() const;
   // The error of an exchange that is past its deadline. It names the timeout.
   HttpError timeout() const;
-  void start_clock();
+  // Called when the exchange begins. `budget` and `heard` outlive it. The handle is added to `heard` when something
+  // arrives for its consumer; end_turn() must follow.
+  void start(ReadBudget& budget, std::vector<CURL*>& heard);
+  // Wakes the consumer, once for all that arrived in a turn of the loop. True if the consumer does not keep up and the
+  // transfer must be paused.
+  bool end_turn();
   // The consumer has emptied its full buffer: silence counts from now.
   void touch();
   // From now on the body is thrown away, and the exchange ends soon.
   void discard();
   // Whether this exchange discards its body on a connection that `other` could use afterwards.
   bool blocks(const HttpHandle& other) const;
-  // Ends the exchange with curl's result.
-  void finish(CURLcode result);
+  // Ends the exchange with curl's result. `flooded`: because its connection was closed for flooding.
+  void finish(CURLcode result, bool flooded);
 
  private:
   struct Trust;
   static Trust trust_of(const HttpRoute& route);
   static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
+  void hear();
   std::size_t header_line(std::string_view line);
   std::size_t body(std::string_view bytes);
+  // Fails if the body is too large.
+  bool count_body(std::size_t bytes);
   // Sets what all exchanges by the same route have in common.
-  void set_route(const Trust& trust, const std::string& proxy);
+  void set_route(const Trust& trust, const std::optional<std::string>& proxy);
   void set_url();
   void set_exchange();
   // Removes the handle's pointers into this object.
@@ -62,6 +73,8 @@ class HttpHandle {
   HttpRequest request_;
   const HttpTimeouts timeouts_;
   const HttpLimits limits_;
+  ReadBudget* budget_ = nullptr;
+  std::vector<CURL*>* heard_in_turn_ = nullptr;
   ReceiveBuffer received_;
   std::shared_ptr<SpareHandles> spares_;  // shared: used in the destructor, perhaps after the client's
   std::string settings_;                  // what set_route() and set_url() have set, as the key for spares_
@@ -71,12 +84,15 @@ class HttpHandle {
   HttpResponseHead head_;
   bool head_given_ = false;
   bool discarding_ = false;
+  bool is_heard_ = false;  // in this turn
+  bool is_full_ = false;
   bool ended_well_ = false;  // so that the curl handle can be reused
   std::size_t header_bytes_ = 0;
-  std::size_t body_bytes_ = 0;
-  std::string too_large_;  // which limit the server exceeded
+  std::size_t body_bytes_ = 0;     // after decompression
+  std::size_t drained_bytes_ = 0;  // since discard()
+  std::string too_large_;          // which limit the server exceeded
   std::chrono::steady_clock::time_point started_;
-  std::chrono::steady_clock::time_point heard_;  // when the server last sent something
+  std::chrono::steady_clock::time_point heard_;  // when the server last sent a part of the body
   std::chrono::steady_clock::time_point discarded_;
 };
 

@@ -18,32 +18,31 @@ class ReceiveBuffer {
  public:
   explicit ReceiveBuffer(std::size_t max_buffered) : max_buffered_(max_buffered) {}
 
+  // What was put reaches the consumer with the next wake(), or when it polls before that.
   void put_head(HttpResponseHead head) {
-    Waker woken;
-    {
-      const std::lock_guard lock(mutex_);
-      head_ = std::move(head);
-      woken = std::exchange(waker_, Waker());
-    }
-    woken.wake();
+    const std::lock_guard lock(mutex_);
+    head_ = std::move(head);
   }
 
-  // False if the buffer is full: the caller then pauses the transfer until take() sets `resume`.
+  // False if the buffer is now full: the caller then pauses the transfer until take() sets `resume`.
   bool put_bytes(std::string_view bytes) {
+    const std::lock_guard lock(mutex_);
+    bytes_.append(bytes);
+    if (bytes_.size() < max_buffered_) return true;
+    paused_ = true;
+    return false;
+  }
+
+  void wake() {
     Waker woken;
     {
       const std::lock_guard lock(mutex_);
-      if (!bytes_.empty() && bytes_.size() + bytes.size() > max_buffered_) {
-        paused_ = true;
-        return false;
-      }
-      bytes_.append(bytes);
       woken = std::exchange(waker_, Waker());
     }
     woken.wake();
-    return true;
   }
 
+  // Wakes the consumer.
   void put_end(std::optional<HttpError> error) {
     Waker woken;
     {

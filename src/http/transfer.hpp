@@ -18,7 +18,7 @@ namespace allm {
 struct HttpTimeouts {
   // Name lookup, TCP and TLS together.
   std::chrono::milliseconds connect{15'000};
-  // From the last byte of the request to the first byte of the response: a reasoning model may think for minutes.
+  // From the start of the exchange until the final head is complete: a reasoning model may think for minutes.
   std::chrono::milliseconds receive{300'000};
   // Between two pieces of the body. Providers send something more often than that, at least a comment.
   std::chrono::milliseconds stream{60'000};
@@ -29,7 +29,7 @@ struct HttpTimeouts {
 // Limits on the memory that a server's answer may take. An exchange that exceeds one fails.
 struct HttpLimits {
   std::size_t max_header_bytes = 256U << 10U;
-  // Of the whole body, after decompression.
+  // Of the whole body, after decompression. HttpHandle also limits how much larger it may become by decompression.
   std::size_t max_body_bytes = 1U << 30U;
   // Of one event of a stream. An image may come as one line of base64, so this is generous.
   std::size_t max_event_bytes = 64U << 20U;
@@ -41,7 +41,7 @@ struct HttpLimits {
 // https_proxy, no_proxy, …), else the system's.
 struct HttpRoute {
   std::string ca_file = {};
-  std::string proxy = {};  // URL; "" also in the environment means a direct connection
+  std::string proxy = {};  // URL; if empty, see curl_proxy() in http/proxy.hpp
 };
 
 // Why an exchange failed before it was complete.

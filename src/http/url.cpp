@@ -1,6 +1,10 @@
 #include "http/url.hpp"
 
 #include <algorithm>
+#include <arpa/inet.h>
+#include <cstdint>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include "data/ascii.hpp"
 
@@ -12,11 +16,20 @@ bool starts_with_scheme(std::string_view url, std::string_view scheme) {
          std::equal(scheme.begin(), scheme.end(), url.begin(), [](char a, char b) { return a == to_lower(b); });
 }
 
-// 127.0.0.0/8, with all four numbers; a shorter form needs https.
-bool is_loopback_v4(std::string_view host) {
-  if (!host.starts_with("127.")) return false;
-  return std::count(host.begin(), host.end(), '.') == 3 &&
-         host.find_first_not_of("0123456789.") == std::string_view::npos;
+// 127.0.0.0/8 and 0.0.0.0, which is the same machine, in each form that curl accepts: 127.1, 0x7f000001.
+bool is_loopback_v4(const std::string& host) {
+  in_addr address{};
+  if (host.find_first_not_of("0123456789abcdefx.") != std::string::npos) return false;
+  if (inet_aton(host.c_str(), &address) == 0) return false;
+  const std::uint32_t number = ntohl(address.s_addr);
+  return number == INADDR_ANY || number >> 24U == 127U;
+}
+
+bool is_loopback_v6(const std::string& host) {
+  in6_addr address{};
+  if (inet_pton(AF_INET6, host.c_str(), &address) != 1) return false;
+  if (IN6_IS_ADDR_LOOPBACK(&address) || IN6_IS_ADDR_UNSPECIFIED(&address)) return true;
+  return IN6_IS_ADDR_V4MAPPED(&address) && address.s6_addr[12] == 127;
 }
 
 }  // namespace
@@ -37,6 +50,12 @@ std::string url_host(std::string_view url) {
   return host;
 }
 
+bool has_credentials(std::string_view url) {
+  const std::size_t scheme = url.find("://");
+  const std::string_view rest = scheme == std::string_view::npos ? url : url.substr(scheme + 3);
+  return rest.substr(0, rest.find_first_of("/?#\\")).find('@') != std::string_view::npos;
+}
+
 std::string shown_url(std::string_view url) {
   url = url.substr(0, url.find_first_of("?#"));
   const std::size_t scheme = url.find("://");
@@ -46,11 +65,14 @@ std::string shown_url(std::string_view url) {
   return std::string(url.substr(0, host)) + std::string(url.substr(at + 1));
 }
 
+bool is_https_url(std::string_view url) { return starts_with_scheme(url, "https://"); }
+
+bool is_loopback_host(const std::string& host) {
+  return host == "localhost" || host.ends_with(".localhost") || is_loopback_v4(host) || is_loopback_v6(host);
+}
+
 bool is_private_url(std::string_view url) {
-  if (starts_with_scheme(url, "https://")) return true;
-  if (!starts_with_scheme(url, "http://")) return false;
-  const std::string host = url_host(url);
-  return host == "localhost" || host == "::1" || is_loopback_v4(host);
+  return is_https_url(url) || (starts_with_scheme(url, "http://") && is_loopback_host(url_host(url)));
 }
 
 }  // namespace allm

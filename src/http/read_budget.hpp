@@ -1,0 +1,70 @@
+// Limits what curl reads from a TLS connection in one turn of the loop, and finds connections that flood.
+//
+// curl reads an HTTP/2 connection until the socket is empty or a part of an answer has arrived. A server that sends
+// control frames faster than curl handles them would keep it in that loop for ever. curl has no limit for this, so the
+// limit is below it: in a BIO of OpenSSL between the TLS layer and curl's socket, which says "nothing to read now" when
+// the budget of the turn is used up. epoll then reports the socket again in the next turn. HTTP/1.1 without TLS needs
+// no budget: curl reads such a connection once in a turn.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <openssl/bio.h>
+#include <openssl/types.h>
+
+#include <curl/curl.h>
+
+namespace allm {
+
+// For the thread that drives the loop. Must outlive the connections of the exchanges that use it.
+class ReadBudget {
+ public:
+  // Whether curl uses OpenSSL. With another TLS library there is no budget, and the client must not use HTTP/2.
+  static bool is_available();
+
+  ReadBudget() = default;
+  ReadBudget(const ReadBudget&) = delete;
+  ReadBudget& operator=(const ReadBudget&) = delete;
+
+  // Applies the budget to the connections that this exchange opens.
+  void apply_to(CURL* easy);
+  // Every connection may read again.
+  void begin_turn() {
+    ++turn_;
+    reading_ = nullptr;
+  }
+  // That many bytes of an answer have reached an exchange in this turn.
+  void count_answer(std::size_t bytes);
+  // Whether a connection was closed since the last call because the server flooded it.
+  bool take_flooded();
+
+ private:
+  // What one connection has read. Owned by its BIO.
+  struct Connection {
+    ReadBudget* budget = nullptr;
+    std::uint64_t turn = 0;  // the turn that the next three members are about
+    std::size_t bytes = 0;
+    std::size_t reads = 0;
+    std::chrono::steady_clock::time_point watched_since;
+    std::size_t surplus = 0;  // bytes that were not part of an answer
+  };
+
+  static CURLcode on_context(CURL* easy, void* context, void* self);
+  static void on_state(const SSL* ssl, int where, int result);
+  static void insert_below(SSL* ssl, ReadBudget& budget);
+  static const BIO_METHOD* make_method();
+  static const BIO_METHOD* method();
+  static int read(BIO* bio, char* data, int size);
+  static long control(BIO* bio, int command, long number, void* pointer);
+  static int destroy(BIO* bio);
+
+  bool may_read(Connection& connection) const;
+  bool is_flood(Connection& connection, std::size_t bytes);
+
+  std::uint64_t turn_ = 1;
+  Connection* reading_ = nullptr;  // the one that was read last in this turn
+  bool flooded_ = false;
+};
+
+}  // namespace allm
