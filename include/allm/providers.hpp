@@ -30,25 +30,31 @@ namespace allm {
 struct HttpOptions {
   // Name lookup, TCP and TLS together.
   std::chrono::milliseconds connect_timeout{15'000};
-  // From the end of the request to the first byte of the answer: a reasoning model may think for minutes.
+  // From the start of the request until the head of the answer is complete: a reasoning model may think for minutes.
+  // Interim responses (1xx) and single headers do not extend it.
   std::chrono::milliseconds receive_timeout{300'000};
-  // Between two pieces of an answer. Servers send something more often, at least a comment of the event stream.
+  // Between two pieces of an answer's body. Servers send something more often, at least a comment of the event stream.
   std::chrono::milliseconds stream_timeout{60'000};
   // The whole request and answer. Default 0: no limit, because a long answer is not a failure.
   std::chrono::milliseconds request_timeout{0};
   // Limits on the bytes of an answer after decompression, of one event and of the headers. They limit the memory that a
-  // hostile server can use. An event may hold a whole image.
+  // hostile server can use. An event may hold a whole image. A body of more than 8 MiB must also not be larger than 200
+  // times its compressed size.
   std::size_t max_body_bytes = 256U << 20U;
   std::size_t max_event_bytes = 64U << 20U;
   std::size_t max_header_bytes = 256U << 10U;
   // PEM file of trusted authorities. Default: the environment variables CURL_CA_BUNDLE, SSL_CERT_FILE and SSL_CERT_DIR,
   // else the authorities of the system.
   std::string ca_file = {};
-  // Proxy URL. Default: the environment variables https_proxy, http_proxy and no_proxy.
+  // Proxy URL. Default: the environment variables https_proxy, http_proxy, all_proxy and no_proxy, which are not used
+  // for addresses of this machine (localhost, 127.0.0.0/8, ::1).
   std::string proxy = {};
   // By default, keys and headers that look like a key are sent only over https or to this machine. A call that needs
   // them elsewhere fails. True: they are sent anywhere.
   bool allow_insecure_key = false;
+  // By default, keys are not sent to an http URL through a proxy, which could read them. A call that needs that fails.
+  // https URLs are not affected: the proxy sees only encrypted data. True: proxies may read keys.
+  bool allow_key_to_proxy = false;
   // Further headers of every request, such as those of a gateway. They replace headers of the same name: `User-Agent`
   // (allm/VERSION), and the provider's key, which is then not looked for. Values that look like a key, by the name of
   // the header or by their form, are redacted like keys. A name that is not valid or belongs to the transport

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "http/client.hpp"
+#include "http/proxy.hpp"
 #include "http/url.hpp"
 #include "providers/http_source.hpp"
 #include "providers/provider_errors.hpp"
@@ -27,10 +28,13 @@ Status read_timeout(const Json& options, const char* name, std::chrono::millisec
   return {};
 }
 
-Error insecure(std::string_view provider, const std::string& secret, const std::string& url) {
-  return Error(EngineError{.reason = EngineError::Reason::invalid_engine, .provider = std::string(provider)},
-               secret + " is not sent to " + url_host(url) +
-                   " without TLS: use an https URL, or set allow_insecure_key if you trust the whole way to that host");
+Error not_sent(std::string_view provider, const std::string& message) {
+  return Error(EngineError{.reason = EngineError::Reason::invalid_engine, .provider = std::string(provider)}, message);
+}
+
+Error invalid_key() {
+  return validation_error(ValidationError::Reason::invalid_option, {std::string("api_key")}, "invalid_value",
+                          "invalid option: the key has a line break or another control character: remove it");
 }
 
 }  // namespace
@@ -51,19 +55,42 @@ Result<HttpTimeouts> HttpAdapter::timeouts_of(const AdapterCall& call) const {
   return timeouts;
 }
 
-Status HttpAdapter::check_headers_for(const std::string& url) const {
+Status HttpAdapter::may_send(const std::string& secret, const std::string& url) const {
+  if (!options_.allow_insecure_key && !is_private_url(url)) {
+    return std::unexpected(not_sent(
+        provider(),
+        secret + " is not sent to " + url_host(url) +
+            " without TLS: use an https URL, or set allow_insecure_key if you trust the whole way to that host"));
+  }
+  if (!options_.allow_key_to_proxy && may_be_read_by_proxy(url, options_.route)) {
+    return std::unexpected(not_sent(
+        provider(), secret + " is not sent to " + url_host(url) +
+                        " through a proxy without TLS: use an https URL, exclude the host with no_proxy, or set "
+                        "allow_key_to_proxy if you trust the proxy and the way to it"));
+  }
+  return {};
+}
+
+Status HttpAdapter::check_headers_for(const HttpRequest& request) const {
   if (Status valid = headers_.check(); !valid) return valid;
-  if (!headers_.has_secret() || options_.allow_insecure_key || is_private_url(url)) return {};
-  return std::unexpected(insecure(provider(), "the header " + headers_.secret_name(), url));
+  if (Status valid = check_values(request.headers); !valid) return valid;
+  if (has_credentials(request.url)) {
+    if (Status allowed = may_send("the password in the URL", request.url); !allowed) return allowed;
+  }
+  if (!headers_.has_secret()) return {};
+  return may_send("the header " + headers_.secret_name(), request.url);
 }
 
 Result<ApiKey> HttpAdapter::key_for(const AdapterCall& call, const std::string& url) const {
   if (headers_.has(options_.codec->key_header("").name)) return ApiKey();
   Result<ApiKey> key = find_key(options_.key, call.api_key);
-  if (!key || key->empty() || options_.allow_insecure_key || is_private_url(url)) return key;
+  if (!key || key->empty()) return key;
+  if (!is_header_value(key->reveal())) return std::unexpected(invalid_key());
+  const Status allowed = may_send("the key", url);
+  if (allowed) return key;
   // A server that needs no key must not fail because of an unrelated key in the environment.
   if (options_.key.optional && call.api_key.empty() && options_.key.configured.empty()) return ApiKey();
-  return std::unexpected(insecure(provider(), "the key", url));
+  return std::unexpected(allowed.error());
 }
 
 Error HttpAdapter::completed(const Error& error, const std::string& url, int status, const ApiKey& key) const {
@@ -88,7 +115,7 @@ Result<std::unique_ptr<EventSource>> HttpAdapter::open_known(const AdapterCall& 
   if (!timeouts) return std::unexpected(timeouts.error());
   Result<HttpRequest> request = options_.codec->write(call);
   if (!request) return std::unexpected(request.error());
-  if (const Status allowed = check_headers_for(request->url); !allowed) return std::unexpected(allowed.error());
+  if (const Status allowed = check_headers_for(*request); !allowed) return std::unexpected(allowed.error());
   Result<ApiKey> key = key_for(call, request->url);
   if (!key) return std::unexpected(key.error());
   const std::shared_ptr<Runtime>& runtime = call.runtime ? call.runtime : Runtime::process();

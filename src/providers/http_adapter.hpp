@@ -23,6 +23,8 @@ struct HttpAdapterOptions {
   HttpRoute route = {};
   // Allows sending the key, and headers that look like one, without TLS to another machine.
   bool allow_insecure_key = false;
+  // Allows sending them without TLS to a proxy.
+  bool allow_key_to_proxy = false;
   // The program's own headers; see HttpOptions::headers.
   HttpHeaders headers = {};
 };
@@ -36,8 +38,10 @@ class HttpAdapter : public Adapter, public std::enable_shared_from_this<HttpAdap
   Result<std::unique_ptr<EventSource>> open(const AdapterCall& call) override;
 
  private:
-  // Checks that the URL may receive the headers that look like keys.
-  Status check_headers_for(const std::string& url) const;
+  // Whether the secret may be sent to the URL, by the way that it would take.
+  Status may_send(const std::string& secret, const std::string& url) const;
+  // Checks that the headers can be sent, and that the URL may receive those that look like keys.
+  Status check_headers_for(const HttpRequest& request) const;
   // The key to send to this URL; empty if none is needed.
   Result<ApiKey> key_for(const AdapterCall& call, const std::string& url) const;
   // The timeouts of this call.

@@ -38,13 +38,6 @@ bool is_name(std::string_view name) {
   });
 }
 
-bool is_value(std::string_view value) {
-  return std::ranges::none_of(value, [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return (byte < 0x20 && c != '\t') || byte == 0x7F;
-  });
-}
-
 // Whether a word of the name is "key", or its last word ends with it (apikey). A part of another word does not count:
 // the headers of the gateway Portkey begin with x-portkey-, and most of them are not secret.
 bool names_a_key(std::string_view name) {
@@ -76,6 +69,22 @@ Error invalid_header(const std::string& name, const std::string& message) {
 
 }  // namespace
 
+bool is_header_value(std::string_view value) {
+  return std::ranges::none_of(value, [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte < 0x20 && c != '\t') || byte == 0x7F;
+  });
+}
+
+Status check_values(const HttpHeaders& headers) {
+  for (const HttpHeader& header : headers) {
+    if (is_header_value(header.value)) continue;
+    return std::unexpected(
+        invalid_header(header.name, "has a line break or another control character in its value: remove it"));
+  }
+  return {};
+}
+
 OwnHeaders::OwnHeaders(const HttpHeaders& headers) {
   headers_.push_back({"User-Agent", "allm/" ALLM_VERSION});
   for (const HttpHeader& header : headers) {
@@ -102,12 +111,8 @@ Status OwnHeaders::check() const {
     if (std::ranges::any_of(kOfTransport, [&](std::string_view name) { return same_name(header.name, name); })) {
       return std::unexpected(invalid_header(header.name, "is set by allm itself: leave it out"));
     }
-    if (!is_value(header.value)) {
-      return std::unexpected(
-          invalid_header(header.name, "has a line break or another control character in its value: remove it"));
-    }
   }
-  return {};
+  return check_values(headers_);
 }
 
 void OwnHeaders::add_to(HttpHeaders& headers) const {

@@ -13,6 +13,11 @@
 
 namespace allm {
 
+// Whether the text has no line breaks and no other control characters, which could begin another header.
+bool is_header_value(std::string_view value);
+// Fails with ValidationError `invalid_option` if a value is not one. The message does not show the value.
+Status check_values(const HttpHeaders& headers);
+
 class OwnHeaders {
  public:
   // A header replaces an earlier one of the same name.

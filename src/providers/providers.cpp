@@ -23,6 +23,7 @@ HttpAdapterOptions adapter_options(std::shared_ptr<const Codec> codec, const Htt
   options.limits.max_header_bytes = http.max_header_bytes;
   options.route = {.ca_file = http.ca_file, .proxy = http.proxy};
   options.allow_insecure_key = http.allow_insecure_key;
+  options.allow_key_to_proxy = http.allow_key_to_proxy;
   for (const auto& [name, value] : http.headers) options.headers.push_back({name, value});
   return options;
 }
