@@ -34,9 +34,6 @@ SandboxSupport sandbox_support() {
     support.notes.emplace_back(
         "no Landlock: files cannot be made read-only, and tools not kept out of the memory of other processes");
   }
-  if (features.landlock > 0 && features.landlock < 3) {
-    support.notes.emplace_back("Landlock before version 3: files can still be truncated");
-  }
   if (features.landlock > 0 && !support.no_signals) {
     support.notes.emplace_back("Landlock before version 6: sandboxed tools can signal other processes of this user");
   }

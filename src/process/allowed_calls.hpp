@@ -8,12 +8,11 @@ namespace allm {
 inline constexpr const char* kAllowedCalls[] = {
     // clang-format off
     // Descriptors and files.
-    "read", "write", "readv", "writev", "pread64", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2", "open",
-    "openat", "openat2", "creat", "close", "close_range", "lseek", "_llseek", "dup", "dup2", "dup3", "fcntl", "fcntl64",
+    "read", "write", "readv", "writev", "pread64", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2", "creat", "close", "close_range", "lseek", "_llseek", "dup", "dup2", "dup3", "fcntl", "fcntl64",
     "flock", "stat", "stat64", "fstat", "fstat64", "lstat", "lstat64", "newfstatat", "fstatat64", "statx", "statfs",
     "statfs64", "fstatfs", "fstatfs64", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "getdents",
     "getdents64", "getcwd", "chdir", "fchdir", "mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "rename", "renameat",
-    "renameat2", "link", "linkat", "symlink", "symlinkat", "mknod", "mknodat", "truncate", "truncate64", "ftruncate",
+    "renameat2", "link", "linkat", "symlink", "symlinkat", "mknod", "mknodat", "ftruncate",
     "ftruncate64", "fallocate", "fadvise64", "fadvise64_64", "readahead", "sync", "syncfs", "fsync", "fdatasync",
     "sync_file_range", "copy_file_range", "sendfile", "sendfile64", "splice", "tee", "vmsplice", "umask", "getxattr",
     "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr", "name_to_handle_at", "inotify_init", "inotify_init1", "inotify_add_watch", "inotify_rm_watch", "pipe", "pipe2", "memfd_create",
@@ -55,6 +54,9 @@ inline constexpr const char* kAllowedCalls[] = {
     "getsockname", "getpeername", "shutdown",
     // clang-format on
 };
+
+// Allowed, unless files are read-only and Landlock does not notice that a file is truncated.
+inline constexpr const char* kTruncatingCalls[] = {"open", "openat", "openat2", "truncate", "truncate64"};
 
 // Allowed with `network`. sendto and socketpair are checked by their arguments without it.
 inline constexpr const char* kNetworkCalls[] = {

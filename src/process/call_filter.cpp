@@ -187,6 +187,22 @@ void add_prctl(Rules& rules) {
   }
 }
 
+// Truncation without opening for writing: truncate, and O_TRUNC with O_RDONLY or with 3, which is neither reading nor
+// writing. The flags of openat2 are in memory, so it gives ENOSYS.
+void add_checked_opening(Rules& rules) {
+  constexpr std::uint64_t kAccess = O_ACCMODE | O_TRUNC;
+  for (const auto& [name, flags] : {std::pair("open", 1U), std::pair("openat", 2U)}) {
+    rules.allow_if(name, {{flags, SCMP_CMP_MASKED_EQ, O_TRUNC, 0}});
+    for (const std::uint64_t access : {O_WRONLY, O_RDWR}) {
+      rules.allow_if(name, {{flags, SCMP_CMP_MASKED_EQ, kAccess, access | O_TRUNC}});
+    }
+    for (const std::uint64_t access : {O_RDONLY, O_ACCMODE}) {
+      rules.refuse(name, EROFS, {{flags, SCMP_CMP_MASKED_EQ, kAccess, access | O_TRUNC}});
+    }
+  }
+  rules.refuse_all(std::array{"truncate", "truncate64"}, EROFS);
+}
+
 // Limits and scheduling: of the calling thread only, which 0 stands for.
 void add_scheduling(Rules& rules) {
   for (const char* name : {"prlimit64", "sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler"}) {
@@ -229,10 +245,12 @@ std::vector<sock_filter> exported(scmp_filter_ctx context) {
   return filter;
 }
 
-std::vector<sock_filter> make_filter(const Sandbox& sandbox) {
+std::vector<sock_filter> make_filter(const Sandbox& sandbox, bool refuse_truncation) {
   const Context context(seccomp_init(SCMP_ACT_ERRNO(ENOSYS)), &seccomp_release);
   if (!context) return {};
   if (seccomp_attr_set(context.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) != 0) return {};
+  // A tree instead of a list: the kernel needs less time to take the filter. Libraries that are too old keep the list.
+  seccomp_attr_set(context.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);
   Rules rules(context.get());
   rules.allow(kAllowedCalls);
   rules.refuse_all(kRefusedCalls, EPERM);
@@ -240,6 +258,11 @@ std::vector<sock_filter> make_filter(const Sandbox& sandbox) {
   add_ioctl(rules);
   add_prctl(rules);
   add_scheduling(rules);
+  if (refuse_truncation) {
+    add_checked_opening(rules);
+  } else {
+    rules.allow(kTruncatingCalls);
+  }
   if (sandbox.network) {
     rules.allow(kNetworkCalls);
     add_network_ioctl(rules);
@@ -256,10 +279,11 @@ std::vector<sock_filter> make_filter(const Sandbox& sandbox) {
 
 }  // namespace
 
-const std::vector<sock_filter>& call_filter(const Sandbox& sandbox) {
-  static auto* const filters = new std::array<std::vector<sock_filter>, 4>();
-  std::vector<sock_filter>& filter = filters->at((sandbox.network ? 1U : 0U) + (sandbox.read_only ? 2U : 0U));
-  if (filter.empty()) filter = make_filter(sandbox);
+const std::vector<sock_filter>& call_filter(const Sandbox& sandbox, bool refuse_truncation) {
+  static auto* const filters = new std::array<std::vector<sock_filter>, 8>();
+  const unsigned kind = (sandbox.network ? 1U : 0U) + (sandbox.read_only ? 2U : 0U) + (refuse_truncation ? 4U : 0U);
+  std::vector<sock_filter>& filter = filters->at(kind);
+  if (filter.empty()) filter = make_filter(sandbox, refuse_truncation);
   return filter;
 }
 

@@ -28,6 +28,7 @@ int landlock_version() {
 // Constants that the headers of older kernels lack.
 constexpr std::uint64_t kRefer = 1ULL << 13U;
 constexpr std::uint64_t kTruncate = 1ULL << 14U;
+constexpr int kFirstWithTruncate = 3;
 constexpr std::uint64_t kFileWrites = LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate;
 constexpr std::uint64_t kBindTcp = 1ULL << 0U;
 constexpr std::uint64_t kConnectTcp = 1ULL << 1U;
@@ -51,7 +52,7 @@ std::uint64_t handled_writes(int version) {
                          LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
                          LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM;
   if (version >= 2) writes |= kRefer;
-  if (version >= 3) writes |= kTruncate;
+  if (version >= kFirstWithTruncate) writes |= kTruncate;
   return writes;
 }
 
@@ -124,7 +125,7 @@ PreparedSandbox PreparedSandbox::prepare(const Sandbox& sandbox, const KernelFea
                               : "this kernel has no Landlock, which keeps a tool out of the memory of other processes";
   }
   if (features.seccomp) {
-    prepared.filter_ = call_filter(sandbox);
+    prepared.filter_ = call_filter(sandbox, sandbox.read_only && features.landlock < kFirstWithTruncate);
     if (prepared.filter_.empty()) error = "the seccomp filter could not be made";
   }
   if (features.landlock > 0) prepared.rules_ = make_rules(sandbox, features.landlock, error);

@@ -87,6 +87,17 @@ command = ["wc", "-l", "--", "{file}"]
   unlink(path.c_str());
 }
 
+TEST(DocsLanes, Keys) {
+  // [lanes-keys]
+  allm::RuntimeOptions options{
+      .protect_memory = true,                // the default
+      .worker_secrets = {"OPENAI_API_KEY"},  // the engine of the workers needs it
+  };
+  const allm::Engine engine({.runtime = allm::Runtime::create(options)});
+  // [/lanes-keys]
+  EXPECT_EQ(engine.runtime()->options().worker_secrets.size(), 1U);
+}
+
 TEST(DocsLanes, Support) {
   // [lanes-support]
   const allm::SandboxSupport support = allm::sandbox_support();

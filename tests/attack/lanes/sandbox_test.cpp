@@ -32,6 +32,8 @@
 
 #include "process/fd.hpp"
 #include "process/sanitized.hpp"
+#include "process/secret_variables.hpp"
+#include "providers/openai/presets.hpp"
 #include "tests/attack/lanes/sandbox_attacks.hpp"
 #include "tests/cases.hpp"
 #include "tests/lanes/processes.hpp"
@@ -485,6 +487,13 @@ TEST_F(AttackSandbox, OrdinaryProgramsStillWork) {
   }
 }
 
+TEST_F(AttackSandbox, AWorkerInASandboxStillRunsCommands) {
+  for (const Sandbox& sandbox : sandboxes()) {
+    const Tool tool{.name = "run_nested", .handler = [](const Json&) { return ok(0); }, .lane = Lane::worker};
+    EXPECT_EQ(called(tool, Json::object(), sandbox), "from below") << shown(sandbox);
+  }
+}
+
 // A runtime of its own, so that its supervisor starts with the environment of now.
 class WithKeys {
  public:
@@ -553,6 +562,15 @@ TEST(AttackKeys, AWorkerGetsThoseThatTheProgramNames) {
   const Json seen = called(environment_tool(), Json::object(), {}, keys.engine());
   EXPECT_TRUE(contains(seen["own"], std::string("OPENAI_API_KEY=") + kSecret)) << seen["own"];
   EXPECT_FALSE(contains(seen["own"], "ANTHROPIC_API_KEY")) << seen["own"];
+}
+
+TEST(AttackKeys, EveryVariableOfAProviderCountsAsASecret) {
+  for (const OpenAiPreset& preset : openai_presets()) {
+    EXPECT_TRUE(is_secret_variable(preset.key_variable, "")) << preset.key_variable;
+  }
+  for (const char* name : {"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"}) {
+    EXPECT_TRUE(is_secret_variable(name, "")) << name;
+  }
 }
 
 // Reads the environment and a number of the program, as any command without a sandbox can try.
