@@ -20,7 +20,9 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -97,8 +99,9 @@ class SessionReducer {
   void apply(const Event& event);
   // The session after the events so far. After the last event of a run, it is the session that the blocking operation
   // would return. If the run failed in its first step, it is `before`. Otherwise it is the seed with every finished
-  // step, in status idle. For Kind::approval it also has the results of approved calls; calls without a result are
-  // still pending.
+  // step, in status idle; if the last finished step left calls pending or asked the user, the session awaits them. For
+  // Kind::approval it also has the results of approved calls; calls without a result, and those that asked the user,
+  // are still pending.
   Session session() const;
   // The run's result: turn() for Kind::chat and Kind::approval, step() for Kind::step. Both fail with the error of a
   // run that failed in its first step. If the run is not over, turn() returns the finished steps with the end
@@ -114,8 +117,9 @@ class SessionReducer {
   Session seed_;
   Kind kind_;
   StreamCollector collector_;
-  StreamCollector approved_;   // the results of approved calls
-  bool is_approving_ = false;  // until the first event that is not about approved calls
+  StreamCollector approved_;                   // the results of approved calls
+  std::set<std::string, std::less<>> asking_;  // approved calls that asked the user
+  bool is_approving_ = false;                  // until the first event that is not about approved calls
 };
 
 // A session operation as a stream of events. Movable, single pass, one thread at a time. After drop(), session() has

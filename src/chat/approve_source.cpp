@@ -7,6 +7,7 @@
 
 #include "allm/validate.hpp"
 
+#include "data/pairing.hpp"
 #include "lanes/lanes.hpp"
 #include "tools/tool_check.hpp"
 #include "tools/unknown_tool.hpp"
@@ -18,18 +19,6 @@ Error invalid_decision(std::size_t index, std::string reason, std::string messag
   return validation_error(ValidationError::Reason::invalid_option,
                           {std::string("decisions"), static_cast<std::int64_t>(index)}, std::move(reason),
                           std::move(message));
-}
-
-// Whether the call belongs to the last turn of the thread and is not answered.
-bool is_unanswered(const MessageList& messages, const std::string& id) {
-  for (std::size_t i = messages.size(); i > 0; --i) {
-    const Message& message = messages[i - 1];
-    if (message.role == Role::tool && message.tool_call_id == id) return false;
-    if (message.role == Role::assistant && !message.tool_calls.empty()) {
-      return std::ranges::any_of(message.tool_calls, [&](const ToolCall& call) { return call.id == id; });
-    }
-  }
-  return false;
 }
 
 RunEnd as_run_end(const StepEnd& end) {
@@ -99,6 +88,7 @@ Status ApproveSource::check() const {
     if (Status valid = check_decision(i); !valid) return valid;
   }
   if (Status valid = validate(thread_); !valid) return valid;
+  if (Status paired = check_pairs(thread_.messages, 0, ValidationError::Reason::invalid_thread); !paired) return paired;
   return check_tools(*run_, lane_calls());
 }
 

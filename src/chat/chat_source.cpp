@@ -1,33 +1,13 @@
 #include "chat/chat_source.hpp"
 
-#include <string>
 #include <utility>
-#include <variant>
 
 #include "allm/serialize.hpp"
 
-#include "data/overloaded.hpp"
+#include "chat/run_end.hpp"
 
 namespace allm {
 namespace {
-
-bool runs_more(const StepResult& step) {
-  return step.response.finish_reason == FinishReason::tool_calls && !step.response.tool_calls.empty();
-}
-
-// The end of the run that follows from the step's end; nullopt if the run may continue.
-std::optional<RunEnd> own_end(const StepResult& step, std::int64_t index) {
-  return std::visit(Overloaded{[&](const ended::Completed& end) -> std::optional<RunEnd> {
-                                 if (runs_more(step)) return std::nullopt;
-                                 return end;
-                               },
-                               [&](ended::Manual end) -> std::optional<RunEnd> {
-                                 end.turn_index = index;
-                                 return end;
-                               },
-                               [](const auto& end) -> std::optional<RunEnd> { return end; }},
-                    step.end);
-}
 
 // Lists calls of a message that did not end with `tool_calls`: they are neither run nor in the thread.
 void note_dropped_calls(const Response& response, Json& metadata) {
@@ -67,7 +47,7 @@ bool ChatSource::approval_done() {
   result_->thread = approval->thread();
   if (const auto& end = approval->end()) {
     if (run_->side_usage) result_->usage += run_->side_usage->take();
-    finish(*end);
+    end_run(*result_, *end);
     return false;
   }
   begin_step(approval->thread(), 0);
@@ -95,14 +75,14 @@ Poll ChatSource::finish_run() {
 bool ChatSource::step_done() {
   if (run_->side_usage) result_->usage += run_->side_usage->take();
   if (const auto& end = step_->withdrawn()) {
-    finish(*end);
+    end_run(*result_, *end);
     return false;
   }
   if (const auto& error = step_->failure()) {
     if (result_->steps.empty() && !has_run_calls_) {
       failure_ = error;
     } else {
-      finish(ended::Failed{error});
+      end_run(*result_, ended::Failed{error});
     }
     return false;
   }
@@ -114,7 +94,7 @@ bool ChatSource::step_done() {
   if (run_->ledger) run_->ledger->add_usage(step.response.usage);
   if (!runs_more(step)) note_dropped_calls(step.response, result_->metadata);
   if (std::optional<RunEnd> end = end_after(step)) {
-    finish(*std::move(end));
+    end_run(*result_, *std::move(end));
     return false;
   }
   call_.release_tool_choice();
@@ -124,21 +104,11 @@ bool ChatSource::step_done() {
 
 std::optional<RunEnd> ChatSource::end_after(const StepResult& step) const {
   const auto index = static_cast<std::int64_t>(result_->steps.size()) - 1;
-  if (std::optional<RunEnd> end = own_end(step, index)) return end;
+  if (std::optional<RunEnd> end = end_after_step(step, index)) return end;
   if (std::optional<RunEnd> end = run_->ended()) return end;
   if (run_->options.halt_when && run_->options.halt_when(step)) return ended::HaltWhen{index};
   if (index + 1 >= run_->max_turns) return ended::MaxTurns{run_->max_turns};
   return std::nullopt;
-}
-
-void ChatSource::finish(RunEnd end) {
-  if (const auto* asked = std::get_if<ended::AskUser>(&end)) {
-    Message question = assistant(asked->question);
-    question.metadata = {{"ask_user", true}, {"tool_call_id", asked->tool_call_id}};
-    result_->thread.messages.push_back(std::move(question));
-  }
-  result_->end = std::move(end);
-  if (!result_->steps.empty()) result_->final_response = result_->steps.back().response;
 }
 
 }  // namespace allm

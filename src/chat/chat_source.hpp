@@ -37,7 +37,6 @@ class ChatSource : public EventSource {
   bool step_done();
   // Why the run ends after the step: the reason of highest precedence, or nullopt if the run continues.
   std::optional<RunEnd> end_after(const StepResult& step) const;
-  void finish(RunEnd end);
 
   std::shared_ptr<const Run> run_;
   PreparedCall call_;

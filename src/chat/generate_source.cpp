@@ -9,7 +9,9 @@ GenerateSource::GenerateSource(std::shared_ptr<const Run> run) : run_(std::move(
 Poll GenerateSource::poll(const Waker& waker) {
   if (done_) return Poll::end();
   if (!model_) {
-    if (Status valid = call_.check(0); !valid) {
+    Status valid = call_.check(0);
+    if (valid) valid = call_.set_messages(call_.messages(), 0, ValidationError::Reason::invalid_request);
+    if (!valid) {
       done_ = true;
       return Event(ErrorEvent{valid.error()});
     }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/pairing.hpp"
 #include "engine/costs.hpp"
 #include "engine/engine_impl.hpp"
 #include "engine/own_options.hpp"
@@ -92,6 +93,13 @@ void PreparedCall::release_tool_choice() {
   std::optional<ToolChoice>& choice = call_.request.tool_choice;
   if (run_.options.repeat_tool_choice.value_or(false) || !choice || !forces_a_call(*choice)) return;
   choice = ToolChoice::automatic();
+}
+
+Status PreparedCall::set_messages(MessageList messages, std::size_t checked, ValidationError::Reason reason) {
+  if (Status paired = check_pairs(messages, checked, reason); !paired) return paired;
+  lacks_results_ = (lacks_results_ && checked > 0) || lacks_results(messages, checked);
+  call_.request.messages = lacks_results_ ? with_missing_results(messages) : std::move(messages);
+  return {};
 }
 
 Status PreparedCall::check(std::size_t checked_messages) const {

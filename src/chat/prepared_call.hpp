@@ -19,7 +19,9 @@ class PreparedCall {
   const AdapterCall& call() const { return call_; }
   AdapterCall& call() { return call_; }
   const MessageList& messages() const { return call_.request.messages; }
-  void set_messages(MessageList messages) { call_.request.messages = std::move(messages); }
+  // The messages, of which those below index `checked` were checked before. Fails if calls and results do not fit
+  // together; calls without a result get one in the request, as data/pairing.hpp describes.
+  Status set_messages(MessageList messages, std::size_t checked, ValidationError::Reason reason);
 
   // The span of the step that makes the call.
   void set_span(SpanId span) {
@@ -40,6 +42,7 @@ class PreparedCall {
   const Run& run_;
   AdapterCall call_;
   WrongTypes wrong_types_;
+  bool lacks_results_ = false;             // whether results were added to messages that were checked before
   const ModelRef* known_model_ = nullptr;  // in the catalogue
 };
 

@@ -7,6 +7,11 @@
 #include "tools/unknown_tool.hpp"
 
 namespace allm {
+namespace {
+
+using Reason = ValidationError::Reason;
+
+}  // namespace
 
 StepSource::StepSource(std::shared_ptr<const Run> run, PreparedCall& call, Thread thread, std::size_t checked_messages,
                        Place place, const ChatResult* so_far)
@@ -58,7 +63,9 @@ Poll StepSource::begin() {
   std::vector<FieldError> errors;
   check_messages(step_->thread.messages, checked_messages_, errors);
   if (!errors.empty()) return fail(validate(step_->thread).error());
-  call_->set_messages(step_->thread.messages);
+  if (Status paired = call_->set_messages(step_->thread.messages, checked_messages_, Reason::invalid_thread); !paired) {
+    return fail(paired.error());
+  }
   if (run_->options.prepare_step) {
     preparation_ = std::make_unique<StepPreparation>(run_, step_->thread, so_far_, span_.ids().id);
     state_ = State::preparing;
@@ -122,8 +129,8 @@ Status StepSource::apply(StepPlan plan) {
     if (!is_first && !has_choice) planned_call_->release_tool_choice();
     call_ = planned_call_.get();
   }
-  call_->set_messages(std::move(messages));
-  return call_->check(0);
+  const Status paired = call_->set_messages(std::move(messages), 0, Reason::invalid_request);
+  return paired ? call_->check(0) : paired;
 }
 
 Poll StepSource::poll_model(const Waker& waker) {

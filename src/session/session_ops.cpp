@@ -81,6 +81,14 @@ Request request_of(Message message) {
   return request;
 }
 
+// Metadata of a session are an object, or null, which counts as an empty one.
+Status take_metadata(Session& session) {
+  if (session.metadata.is_null()) session.metadata = Json::object();
+  if (session.metadata.is_object()) return {};
+  return std::unexpected(validation_error(ValidationError::Reason::invalid_session, {std::string("metadata")},
+                                          "not_a_map", "invalid session: metadata is not an object"));
+}
+
 // Adds the new messages to the session, and the session's settings to the options.
 Result<Prepared> prepare(const Session& session, Operation operation, const MessageList& messages,
                          CallOptions options) {
@@ -89,6 +97,7 @@ Result<Prepared> prepare(const Session& session, Operation operation, const Mess
   }
   Prepared prepared{session, std::move(options)};
   Session& seed = prepared.seed;
+  if (Status valid = take_metadata(seed); !valid) return std::unexpected(valid.error());
   seed.pending_question.reset();
   seed.pending_tool_call_id.reset();
   seed.thread.messages.append(messages);
@@ -187,6 +196,7 @@ Result<Session> session_recover(Session session) {
               "cannot recover a session that is " + std::string(to_string(session.status)) + ": only one in error",
               {{"status", to_string(session.status)}}));
   }
+  if (Status valid = take_metadata(session); !valid) return std::unexpected(valid.error());
   // The last message of an interrupted turn is marked as such; the turns before it are complete.
   std::size_t kept = session.thread.messages.size();
   const auto is_broken = [](const Message& message) {

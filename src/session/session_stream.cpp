@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "allm/session_ops.hpp"
 
+#include "chat/run_end.hpp"
 #include "runtime/pulled_stream.hpp"
 #include "session/projection.hpp"
 
@@ -27,6 +29,8 @@ SessionReducer::SessionReducer(Session before, Session seed, Kind kind)
 void SessionReducer::apply(const Event& event) {
   if (is_approving_) is_approving_ = is_about_execution(event);
   if (is_approving_) approved_.apply(event);
+  if (const auto* asked = is_approving_ ? event.get_if<AskUserRequested>() : nullptr)
+    asking_.insert(asked->tool_call_id);
   collector_.apply(event);
 }
 
@@ -45,12 +49,16 @@ Session SessionReducer::session() const {
   return after_last_step(std::move(left));
 }
 
-// Calls that the last step left to the program are still pending, because the thread has them without an answer.
+// If the last step left calls to the program or asked the user, the run has ended, although its end was not read.
 Session SessionReducer::after_last_step(Session left) const {
-  const Result<StepResult> last = collector_.step_result();
-  if (!last) return left;
-  if (std::holds_alternative<ended::Manual>(last->end)) return after_step(std::move(left), *last);
-  left.thread = last->thread;
+  Result<ChatResult> run = collector_.chat_result();
+  if (!run || run->steps.empty()) return left;
+  const StepResult& last = run->steps.back();
+  if (std::holds_alternative<ended::Manual>(last.end) || std::holds_alternative<ended::AskUser>(last.end)) {
+    end_run(*run, *end_after_step(last, static_cast<std::int64_t>(run->steps.size()) - 1));
+    return after_chat(std::move(left), *run);
+  }
+  left.thread = last.thread;
   return left;
 }
 
@@ -62,7 +70,8 @@ Session SessionReducer::unfinished_approval() const {
   for (const PendingToolCall& call : seed_.pending_tool_calls) {
     const auto answer =
         std::ranges::find_if(answers, [&](const Message& message) { return message.tool_call_id == call.id; });
-    if (answer != answers.end()) {
+    // A call that asked the user has no answer yet: it asks again when it is approved again.
+    if (!asking_.contains(call.id) && answer != answers.end()) {
       left.thread.messages.push_back(*answer);
     } else {
       unanswered.push_back(call);
