@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "allm/keys.hpp"
+#include "allm/limits.hpp"
 #include "allm/request.hpp"
 #include "allm/runtime.hpp"
 #include "allm/stream.hpp"
@@ -32,6 +33,8 @@ struct AdapterCall {
   ApiKey api_key = {};  // CallOptions::api_key; empty: the adapter uses its own key
   // Whether the program asked for RawChunk events. They need not be built otherwise.
   bool include_raw_chunks = false;
+  // EngineOptions::answer_limits. The engine checks them, too; an adapter that knows them can stop earlier.
+  AnswerLimits limits = {};
   std::shared_ptr<Runtime> runtime = nullptr;
   // The span of the call, for adapters that report spans of their own. Without telemetry it is
   // CallOptions::traceparent, or not set.

@@ -19,6 +19,7 @@
 #include "allm/json.hpp"
 #include "allm/keys.hpp"
 #include "allm/lane.hpp"
+#include "allm/limits.hpp"
 #include "allm/media.hpp"
 #include "allm/message.hpp"
 #include "allm/model.hpp"

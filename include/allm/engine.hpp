@@ -10,6 +10,7 @@
 #include "allm/adapter.hpp"
 #include "allm/approval.hpp"
 #include "allm/executor.hpp"
+#include "allm/limits.hpp"
 #include "allm/model.hpp"
 #include "allm/options.hpp"
 #include "allm/retry.hpp"
@@ -43,6 +44,9 @@ struct EngineOptions {
   // Whether tool arguments are checked against the schema of the tool. Tool::validate_arguments = false switches the
   // check off for one tool.
   bool validate_arguments = true;
+  // The number and the size of the tool calls in one answer of the model, so that a hostile server cannot use up memory
+  // and time.
+  AnswerLimits answer_limits = {};
   Json metadata = empty_object();
 };
 

@@ -1,5 +1,6 @@
 #include "allm/collector.hpp"
 
+#include <deque>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -33,6 +34,7 @@ struct StreamCollector::State {
   void complete_call(ToolCall whole);
   void complete_message(MessageCompleted message);
   ToolCall& call(const std::string& id);
+  void start_tool(ToolOrder tool);
   ToolOrder* unanswered(const std::string& id);
   Response build_response() &&;
 
@@ -47,6 +49,7 @@ struct StreamCollector::State {
   std::optional<FinishReason> finish_reason = std::nullopt;
   std::optional<Error> error = std::nullopt;
   std::vector<ToolOrder> tools = {};
+  std::unordered_map<std::string, std::deque<std::size_t>> open_tools = {};  // started and not answered, by id
   std::vector<std::shared_ptr<const StepResult>> steps = {};
   std::shared_ptr<const ChatResult> chat = nullptr;
 };
@@ -76,6 +79,7 @@ void StreamCollector::State::start_message() {
   finish_reason.reset();
   error.reset();
   tools.clear();
+  open_tools.clear();
 }
 
 ToolCall& StreamCollector::State::call(const std::string& id) {
@@ -86,12 +90,20 @@ ToolCall& StreamCollector::State::call(const std::string& id) {
 }
 
 StreamCollector::State::ToolOrder* StreamCollector::State::unanswered(const std::string& id) {
-  for (ToolOrder& tool : tools) {
-    if (tool.id == id && !tool.message) return &tool;
+  const auto found = open_tools.find(id);
+  if (found == open_tools.end() || found->second.empty()) {
+    // An answer without a start: the call was not run.
+    tools.push_back({.id = id});
+    return &tools.back();
   }
-  // An answer without a start: the call was not run.
-  tools.push_back({.id = id});
-  return &tools.back();
+  ToolOrder& tool = tools[found->second.front()];
+  found->second.pop_front();
+  return &tool;
+}
+
+void StreamCollector::State::start_tool(ToolOrder tool) {
+  open_tools[tool.id].push_back(tools.size());
+  tools.push_back(std::move(tool));
 }
 
 void StreamCollector::State::complete_call(ToolCall whole) {
@@ -163,8 +175,9 @@ void StreamCollector::State::apply(const Event& event) {
       break;
     case EventTag::tool_execution_started: {
       const auto& started = *event.get_if<ToolExecutionStarted>();
-      tools.push_back({.id = started.id});
-      if (started.rewritten) tools.back().rewritten_arguments = started.arguments;
+      ToolOrder tool{.id = started.id};
+      if (started.rewritten) tool.rewritten_arguments = started.arguments;
+      start_tool(std::move(tool));
       break;
     }
     case EventTag::tool_execution_completed:

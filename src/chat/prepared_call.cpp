@@ -85,6 +85,7 @@ PreparedCall::PreparedCall(const Run& run) : run_(run) {
   call_.trace = run.trace;
   call_.session_id = options.session_id;
   call_.api_key = options.api_key;
+  call_.limits = EngineAccess::impl(run.engine).options.answer_limits;
   call_.include_raw_chunks = options.include_raw_chunks.value_or(false);
   call_.runtime = run.engine.runtime();
 }

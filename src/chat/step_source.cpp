@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/poll_budget.hpp"
 #include "tools/gate.hpp"
 #include "tools/unknown_tool.hpp"
 
@@ -136,8 +137,10 @@ Status StepSource::apply(StepPlan plan) {
 Poll StepSource::poll_model(const Waker& waker) {
   Poll polled = model_->poll(waker);
   if (!run_->shows_messages) {
+    PollBudget budget;
     while (polled.has_event() && polled.event().tag() != EventTag::error) {
       collector_.apply(polled.take());
+      if (!budget.spend(waker)) return Poll::pending();
       polled = model_->poll(waker);
     }
   }

@@ -9,7 +9,7 @@ template <class T>
 Result<T> from_text(std::string_view text, const ReadLimits& limits, Result<T> (*from_value)(const Json&)) {
   const ReadLimits kept = codec::effective(limits);
   codec::Reader reader(kept);
-  codec::Document document(text, kept, reader.failure());
+  codec::Document document(text, kept, reader.values_left(), reader.failure());
   switch (document.form()) {
     case codec::Document::Form::text:
       return codec::read_whole<T>(reader, document.root());

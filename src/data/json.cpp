@@ -79,21 +79,22 @@ Json empty_object() { return Json::object(); }
 Json null_json() { return nullptr; }
 
 Result<Json> parse_json(std::string_view text, const ReadLimits& limits) {
-  const ReadLimits kept = codec::effective(limits);
-  codec::Reader reader(kept);
-  codec::Document document(text, kept, reader.failure());
-  switch (document.form()) {
-    case codec::Document::Form::text: {
-      Json value;
-      if (!reader.json(document.root(), value)) break;
-      return value;
-    }
-    case codec::Document::Form::value:
-      return std::move(document.value());
-    case codec::Document::Form::broken:
-      break;
+  std::size_t any = codec::kAnyNumber;
+  return codec::parse_counted(text, limits, any);
+}
+
+Result<Json> codec::parse_counted(std::string_view text, const ReadLimits& limits, std::size_t& values_left) {
+  const ReadLimits kept = effective(limits);
+  Reader reader(kept, values_left);
+  Document document(text, kept, reader.values_left(), reader.failure());
+  Result<Json> result;
+  if (document.form() == Document::Form::value) {
+    result = std::move(document.value());
+  } else if (document.form() == Document::Form::broken || !reader.json(document.root(), *result)) {
+    result = std::unexpected(reader.failure().error());
   }
-  return std::unexpected(reader.failure().error());
+  values_left = reader.values_left();
+  return result;
 }
 
 Result<std::string> write_json(const Json& value) {

@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -15,7 +15,8 @@ namespace {
 // Builds a Json from the events of nlohmann's parser, which keeps its state on the heap.
 class Builder {
  public:
-  Builder(const ReadLimits& limits, Failure& failure, Json& out) : limits_(limits), failure_(failure), out_(out) {}
+  Builder(const ReadLimits& limits, RepeatedKeys repeated, std::size_t& values_left, Failure& failure, Json& out)
+      : limits_(limits), repeated_(repeated), values_left_(values_left), failure_(failure), out_(out) {}
 
   bool null() { return add(nullptr); }
   bool boolean(bool value) { return add(value); }
@@ -32,10 +33,10 @@ class Builder {
     Frame& frame = frames_.back();
     frame.key = std::move(name);
     if (!check_string(frame.key)) return false;
-    if (!frame.keys.insert(frame.key).second) {
-      return fail("duplicate_key", "the member occurs twice in its object; remove one of them");
-    }
-    return true;
+    const auto [place, is_new] = frame.keys.try_emplace(frame.key, frame.members.size());
+    frame.place = place->second;
+    if (is_new || repeated_ == RepeatedKeys::last_wins) return true;
+    return fail("duplicate_key", "the member occurs twice in its object; remove one of them");
   }
 
   bool end_object() {
@@ -68,7 +69,8 @@ class Builder {
     std::string key;
     std::vector<std::pair<std::string, Json>> members;
     Json::array_t elements;
-    std::unordered_set<std::string> keys;
+    std::unordered_map<std::string, std::size_t> keys;  // with the places of their members
+    std::size_t place = 0;                              // of the next member
   };
 
   Frame pop() {
@@ -84,11 +86,17 @@ class Builder {
   }
 
   bool add(Json value) {
+    if (values_left_ == 0) return fail("too_large", "there are more values than the limit allows");
+    --values_left_;
     if (frames_.empty()) {
       out_ = std::move(value);
       return true;
     }
     Frame& frame = frames_.back();
+    if (frame.object && frame.place < frame.members.size()) {
+      frame.members[frame.place].second = std::move(value);
+      return true;
+    }
     if (frame.members.size() + frame.elements.size() >= limits_.max_items) {
       return fail("too_large", "more elements or members than ReadLimits::max_items allows");
     }
@@ -118,6 +126,8 @@ class Builder {
   }
 
   const ReadLimits& limits_;
+  const RepeatedKeys repeated_;
+  std::size_t& values_left_;
   Failure& failure_;
   Json& out_;
   std::vector<Frame> frames_;
@@ -125,8 +135,9 @@ class Builder {
 
 }  // namespace
 
-bool read_slowly(std::string_view text, const ReadLimits& limits, Failure& failure, Json& out) {
-  Builder builder(limits, failure, out);
+bool read_slowly(std::string_view text, const ReadLimits& limits, RepeatedKeys repeated, std::size_t& values_left,
+                 Failure& failure, Json& out) {
+  Builder builder(limits, repeated, values_left, failure, out);
   return Json::sax_parse(text.begin(), text.end(), &builder);
 }
 

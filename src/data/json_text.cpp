@@ -36,7 +36,7 @@ ReadLimits effective(const ReadLimits& limits) {
   return result;
 }
 
-Document::Document(std::string_view text, const ReadLimits& limits, Failure& failure) {
+Document::Document(std::string_view text, const ReadLimits& limits, std::size_t& values_left, Failure& failure) {
   if (text.size() > limits.max_bytes) {
     failure.fail("too_large", fmt::format("a text of {} bytes exceeds the limit of {} (ReadLimits::max_bytes)",
                                           text.size(), limits.max_bytes));
@@ -63,7 +63,7 @@ Document::Document(std::string_view text, const ReadLimits& limits, Failure& fai
     default:
       break;
   }
-  if (!read_slowly(text, limits, failure, value_)) return;
+  if (!read_slowly(text, limits, RepeatedKeys::refused, values_left, failure, value_)) return;
   if (code == simdjson::NUMBER_ERROR) {
     form_ = Form::value;
     return;

@@ -14,8 +14,16 @@
 
 namespace allm::codec {
 
-// The slow reader. Iterative; enforces all limits.
-bool read_slowly(std::string_view text, const ReadLimits& limits, Failure& failure, Json& out);
+// What the slow reader does with a key that comes twice in an object.
+enum class RepeatedKeys : std::uint8_t { refused, last_wins };
+// The slow reader. Iterative; enforces all limits. `values_left` is the number of values that it may make; it is
+// reduced by those that it made.
+bool read_slowly(std::string_view text, const ReadLimits& limits, RepeatedKeys repeated, std::size_t& values_left,
+                 Failure& failure, Json& out);
+
+// parse_json() with a limit on the number of values, which is reduced by those of the text, also of one that cannot be
+// read. Beyond it the field error is `too_large`.
+Result<Json> parse_counted(std::string_view text, const ReadLimits& limits, std::size_t& values_left);
 
 // The limits in force: nesting is limited to kMaxNesting, because each level needs stack.
 ReadLimits effective(const ReadLimits& limits);
@@ -26,7 +34,8 @@ class Document {
  public:
   enum class Form : std::uint8_t { broken, text, value };
 
-  Document(std::string_view text, const ReadLimits& limits, Failure& failure);
+  // `values_left` limits the values of a text that has to be read slowly.
+  Document(std::string_view text, const ReadLimits& limits, std::size_t& values_left, Failure& failure);
   Document(const Document&) = delete;
   Document& operator=(const Document&) = delete;
   ~Document();

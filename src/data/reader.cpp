@@ -58,8 +58,12 @@ bool Reader::fail_depth() {
               fmt::format("more than {} levels of arrays and objects (ReadLimits::max_depth)", limits_.max_depth));
 }
 
+bool Reader::fail_values() { return fail("too_large", "there are more values than the limit allows"); }
+
 template <class Node>
 bool Reader::json(Node node, Json& out) {
+  if (values_left_ == 0) return fail_values();
+  --values_left_;
   switch (node.kind()) {
     case NodeKind::null:
       out = nullptr;

@@ -16,6 +16,9 @@
 
 namespace allm::codec {
 
+// The number of values of a text whose length is its only limit.
+inline constexpr std::size_t kAnyNumber = static_cast<std::size_t>(-1);
+
 // "a string", "null", …
 std::string_view describe(NodeKind kind);
 
@@ -49,7 +52,8 @@ class KeySet {
 class Reader {
  public:
   // The limits must outlive the reader.
-  explicit Reader(const ReadLimits& limits) : limits_(limits) {}
+  explicit Reader(const ReadLimits& limits, std::size_t max_values = kAnyNumber)
+      : limits_(limits), values_left_(max_values) {}
 
   Failure& failure() { return failure_; }
   bool fail(std::string_view reason, std::string message) { return failure_.fail(reason, std::move(message)); }
@@ -74,6 +78,9 @@ class Reader {
     Reader& reader_;
   };
 
+  // How many values may still be made.
+  std::size_t& values_left() { return values_left_; }
+
   // Replaces `out` by the node's value.
   template <class Node>
   bool json(Node node, Json& out);
@@ -94,8 +101,10 @@ class Reader {
   bool fail_string(std::size_t bytes);
   bool fail_items();
   bool fail_depth();
+  bool fail_values();
 
   const ReadLimits& limits_;
+  std::size_t values_left_;
   std::size_t depth_ = 0;
   Failure failure_;
 };

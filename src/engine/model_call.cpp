@@ -57,7 +57,7 @@ RetryPolicy RetryPolicy::standard() { return {}; }
 RetryPolicy RetryPolicy::off() { return {.max_attempts = 1, .retry_on = {}}; }
 
 ModelCall::ModelCall(std::shared_ptr<const Run> run, AdapterCall& call, SpanId parent)
-    : run_(std::move(run)), call_(call), parent_(parent) {
+    : run_(std::move(run)), call_(call), parent_(parent), watch_(call.limits) {
   if (run_->telemetry != nullptr) call_.warn = [this](const AdapterWarning& warning) { warn(warning); };
 }
 
@@ -146,7 +146,8 @@ Poll ModelCall::poll_until_ended(const Waker& waker) {
 }
 
 bool ModelCall::is_overtime(const Waker& waker) {
-  if (attempt_ == 0 && run_->is_overtime()) return true;
+  // The clock, because the loop may be driven by this thread: its timers do not fire while the thread computes.
+  if (run_->is_overtime()) return true;
   if (!overtime_) overtime_.emplace(*run_->engine.runtime(), run_->time_left());
   return overtime_->poll(waker);
 }
@@ -187,6 +188,9 @@ Poll ModelCall::end(RunEnd why, const Error& error) {
 
 Poll ModelCall::poll_source(const Waker& waker) {
   Poll polled = poll_guarded(waker);
+  if (polled.has_event() && exceeds_limits(polled.event())) {
+    polled = ErrorEvent{malformed("the model's answer was stopped: " + watch_.error())};
+  }
   if (polled.has_event() && polled.event().tag() < EventTag::error &&
       polled.event().tag() != EventTag::message_completed) {
     delivered_ = true;
@@ -194,6 +198,18 @@ Poll ModelCall::poll_source(const Waker& waker) {
     handle_end(polled, waker);
   }
   return polled;
+}
+
+bool ModelCall::exceeds_limits(const Event& event) {
+  switch (event.tag()) {
+    case EventTag::tool_call_started:
+    case EventTag::tool_call_delta:
+    case EventTag::tool_call_completed:
+    case EventTag::message_completed:
+      return !watch_.add(event);
+    default:
+      return false;
+  }
 }
 
 void ModelCall::handle_end(Poll& polled, const Waker& waker) {

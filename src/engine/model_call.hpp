@@ -9,6 +9,7 @@
 
 #include "allm/adapter.hpp"
 
+#include "engine/call_watch.hpp"
 #include "engine/run.hpp"
 #include "engine/span.hpp"
 #include "runtime/alarm.hpp"
@@ -41,6 +42,8 @@ class ModelCall : public EventSource {
   void follow_reasoning(Poll& polled);
   // Polls the adapter's stream and passes its events on; everything else goes to handle_end.
   Poll poll_source(const Waker& waker);
+  // Whether the event is one about a tool call that exceeds the limits of an answer.
+  bool exceeds_limits(const Event& event);
   // Handles a poll that is the end, an error, the completed message or an event that no model may send.
   void handle_end(Poll& polled, const Waker& waker);
   // Runs while no stream is open: waits for the backoff, opens the stream, delivers the error.
@@ -76,6 +79,7 @@ class ModelCall : public EventSource {
   std::optional<RunEnd> ended_;
   int attempt_ = 0;
   std::vector<std::string> warned_;  // settings that were reported
+  CallWatch watch_;
   std::string reasoning_;            // of the message so far
   std::size_t reasoning_begin_ = 0;  // where the part without a ReasoningCompleted begins
   std::optional<Event> held_;        // delivered after the ReasoningCompleted that was inserted before it

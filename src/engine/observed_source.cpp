@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "runtime/failed_source.hpp"
+#include "runtime/poll_budget.hpp"
 
 namespace allm {
 
@@ -29,7 +30,11 @@ Poll ObservedSource::poll_held() {
 Poll ObservedSource::poll_inner(const Waker& waker) {
   try {
     Poll polled = inner_->poll(waker);
-    while (polled.has_event() && !observe(polled)) polled = inner_->poll(waker);
+    PollBudget budget;
+    while (polled.has_event() && !observe(polled)) {
+      if (!budget.spend(waker)) return Poll::pending();
+      polled = inner_->poll(waker);
+    }
     return polled;
   } catch (...) {
     // The callback threw: the run ends, and the exception goes to the caller.

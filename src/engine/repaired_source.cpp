@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 #include <utility>
 
 #include "allm/serialize.hpp"
@@ -50,8 +51,15 @@ Json repaired(const Json& value, std::size_t depth = 0) {
   if (depth > kMaxDepth) return nullptr;
   if (value.is_string()) return repair_utf8(value.get_ref<const std::string&>());
   if (value.is_object()) {
-    Json object = Json::object();
-    for (const auto& [key, member] : value.items()) object[repair_utf8(key)] = repaired(member, depth + 1);
+    Json::object_t object;
+    object.reserve(value.size());
+    std::unordered_map<std::string, std::size_t> places;  // two keys may become one
+    for (const auto& [key, member] : value.items()) {
+      std::string name = repair_utf8(key);
+      const auto [place, is_new] = places.try_emplace(name, object.size());
+      if (is_new) object.emplace_back(std::move(name), nullptr);
+      (object.begin() + static_cast<std::ptrdiff_t>(place->second))->second = repaired(member, depth + 1);
+    }
     return object;
   }
   if (value.is_array()) {

@@ -43,6 +43,14 @@ bool is_tool_name(std::string_view name) {
 
 }  // namespace
 
+std::string UniqueCallIds::add(std::string wanted) {
+  if (next_suffix_.try_emplace(wanted, 2).second) return wanted;
+  while (true) {
+    std::string id = wanted + '-' + std::to_string(next_suffix_[wanted]++);
+    if (next_suffix_.try_emplace(id, 2).second) return id;
+  }
+}
+
 std::string short_hash(std::string_view text, std::size_t size) {
   constexpr std::string_view kAlphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
   // FNV-1a, with a mixing step between letters, because 64 bits are not enough for all letters.
@@ -85,11 +93,11 @@ const SentCall& SentCalls::answered(std::string_view id) {
 SentCalls::SameId& SentCalls::append(std::string_view id, std::string name) {
   std::string sent(id);
   if (!accepts(rule_, id)) sent = hashed_id(rule_, id);
-  for (std::size_t number = 2; !taken_.insert(sent).second; ++number) {
-    sent = hashed_id(rule_, std::string(id) + '/' + std::to_string(number));
+  SameId& same = by_id_[std::string(id)];
+  while (!taken_.insert(sent).second) {
+    sent = hashed_id(rule_, std::string(id) + '/' + std::to_string(same.next_number++));
   }
   calls_.push_back({std::move(sent), std::move(name)});
-  SameId& same = by_id_[std::string(id)];
   same.last = calls_.size() - 1;
   return same;
 }

@@ -14,16 +14,17 @@
 
 namespace allm {
 
-// `wanted`, or if it is taken, `wanted` with the first of the suffixes -2, -3, … that gives a free id. Some servers
-// send two calls of one message under one id; both have to be run and answered, so the second gets a new id.
-template <class IsTaken>
-std::string unique_call_id(std::string wanted, IsTaken is_taken) {
-  if (!is_taken(wanted)) return wanted;
-  for (std::size_t number = 2;; ++number) {
-    std::string id = wanted + '-' + std::to_string(number);
-    if (!is_taken(id)) return id;
-  }
-}
+// The ids of the calls of one message. Some servers send two calls of one message under one id; both have to be run and
+// answered, so the second gets a new id. Each id takes constant time, whatever the others are.
+class UniqueCallIds {
+ public:
+  // Takes an id: `wanted`, or if it is taken, `wanted` with the first of the suffixes -2, -3, … that gives a free id.
+  std::string add(std::string wanted);
+  bool contains(const std::string& id) const { return next_suffix_.contains(id); }
+
+ private:
+  std::unordered_map<std::string, std::size_t> next_suffix_;  // of each id that is taken
+};
 
 // A hash of the text: `size` letters and digits.
 std::string short_hash(std::string_view text, std::size_t size);
@@ -61,6 +62,7 @@ class SentCalls {
   struct SameId {
     std::deque<std::size_t> open = {};  // without an answer
     std::size_t last = 0;               // added or answered last
+    std::size_t next_number = 2;        // for the hash of the next one
   };
   SameId& append(std::string_view id, std::string name);
 

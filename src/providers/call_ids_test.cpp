@@ -133,10 +133,15 @@ TEST(CallIds, ResultsInTheNextRequestMatchTheirCalls) {
 }
 
 TEST(CallIds, ANumberIsAddedUntilTheIdIsFree) {
-  const std::set<std::string> taken = {"a", "a-2"};
-  const auto is_taken = [&taken](const std::string& id) { return taken.contains(id); };
-  EXPECT_EQ(unique_call_id("b", is_taken), "b");
-  EXPECT_EQ(unique_call_id("a", is_taken), "a-3");
+  UniqueCallIds ids;
+  EXPECT_EQ(ids.add("a"), "a");
+  EXPECT_EQ(ids.add("a-2"), "a-2");
+  EXPECT_EQ(ids.add("b"), "b");
+  EXPECT_EQ(ids.add("a"), "a-3");
+  EXPECT_EQ(ids.add("a"), "a-4");
+  EXPECT_EQ(ids.add("a-2"), "a-2-2");
+  EXPECT_TRUE(ids.contains("a-4"));
+  EXPECT_FALSE(ids.contains("a-5"));
 }
 
 // ---- ids in requests

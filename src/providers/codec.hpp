@@ -13,15 +13,17 @@
 
 #include "allm/adapter.hpp"
 #include "allm/event.hpp"
+#include "allm/limits.hpp"
 
 #include "http/exchange.hpp"
 
 namespace allm {
 
-// Limits of what a decoder keeps of one response. The defaults are those of HttpOptions.
+// Limits of what a decoder keeps of one response. The defaults are those of HttpOptions and EngineOptions.
 struct DecoderLimits {
   std::size_t max_body_bytes = 256U << 20U;
   std::size_t max_event_bytes = 64U << 20U;  // of one event of a stream
+  AnswerLimits answer = {};
 };
 
 // Decodes one response body. One thread at a time. Produces the events that Adapter::open promises: MessageStarted, the
@@ -42,6 +44,8 @@ class BodyDecoder {
   // Whether the finish reason of a streamed answer has arrived. The answer is complete then, so that finish() gives it
   // even if the connection fails.
   virtual bool has_answer() const { return false; }
+  // What telemetry should be told about the answer, since the last call.
+  virtual std::vector<AdapterWarning> take_warnings() { return {}; }
 };
 
 // The form in which the provider is asked to answer.

@@ -79,12 +79,13 @@ TEST(ProviderJson, IntegersMayBeWrittenAsDoubles) {
 }
 
 TEST(ProviderJson, ArgumentsKeepTheirText) {
-  const ToolCall call = tool_call_from_text("i", "n", "{ \"a\": 1 }");
+  CallMeter meter;
+  const ToolCall call = tool_call_from_text("i", "n", "{ \"a\": 1 }", meter);
   EXPECT_EQ(call.arguments, Json({{"a", 1}}));
   EXPECT_EQ(call.raw_arguments, "{ \"a\": 1 }");
   for (const char* text : {"", "{", "[1]", "null", R"({"a":1,"a":2})"}) {
-    EXPECT_EQ(tool_call_from_text("i", "n", text).arguments, Json::object()) << text;
-    EXPECT_EQ(tool_call_from_text("i", "n", text).raw_arguments, text);
+    EXPECT_EQ(tool_call_from_text("i", "n", text, meter).arguments, Json::object()) << text;
+    EXPECT_EQ(tool_call_from_text("i", "n", text, meter).raw_arguments, text);
   }
 }
 

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "data/call_meter.hpp"
+
 namespace allm {
 namespace {
 
@@ -14,7 +16,7 @@ bool is_complete(const ToolCall& call) {
   if (call.name.empty()) return false;
   if (!call.arguments.empty() || !call.raw_arguments) return true;
   if (call.raw_arguments->find_first_not_of(" \t\r\n") == std::string::npos) return true;
-  const Result<Json> value = parse_json(*call.raw_arguments);
+  const Result<Json> value = CallMeter().parse(*call.raw_arguments);
   return value && value->is_object();
 }
 

@@ -135,9 +135,10 @@ Result<std::unique_ptr<EventSource>> HttpAdapter::open_known(const AdapterCall& 
     if (warn) warn(left_out_warning(setting, name, "the server refused it; the request was sent again without it"));
   };
   return std::make_unique<HttpSource>(options_.codec, options_.codec->decoding(call), std::move(complete_error),
-                                      runtime, std::move(send), std::move(on_left_out), *std::move(request),
+                                      runtime, std::move(send), std::move(on_left_out), call.warn, *std::move(request),
                                       DecoderLimits{.max_body_bytes = options_.limits.max_body_bytes,
-                                                    .max_event_bytes = options_.limits.max_event_bytes});
+                                                    .max_event_bytes = options_.limits.max_event_bytes,
+                                                    .answer = call.limits});
 }
 
 }  // namespace allm

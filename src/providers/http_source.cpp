@@ -9,7 +9,7 @@ namespace allm {
 
 HttpSource::HttpSource(std::shared_ptr<const Codec> codec, Codec::DecoderMaker make_decoder,
                        CompleteError complete_error, std::shared_ptr<Runtime> runtime, Send send, OnLeftOut on_left_out,
-                       HttpRequest request, const DecoderLimits& limits)
+                       Warn warn, HttpRequest request, const DecoderLimits& limits)
     : codec_(std::move(codec)),
       make_decoder_(std::move(make_decoder)),
       complete_error_(std::move(complete_error)),
@@ -17,10 +17,11 @@ HttpSource::HttpSource(std::shared_ptr<const Codec> codec, Codec::DecoderMaker m
       runtime_(std::move(runtime)),
       send_(std::move(send)),
       on_left_out_(std::move(on_left_out)),
+      warn_(std::move(warn)),
       transfer_(send_(std::move(request))) {}
 
 Poll HttpSource::poll(const Waker& waker) {
-  while (true) {
+  for (std::size_t quiet = 0;; quiet += kSliceBytes) {
     if (next_ < events_.size()) {
       Event& event = events_[next_++];
       if (auto* failed = event.get_if<ErrorEvent>()) failed->error = complete_error_(failed->error, head_.status);
@@ -29,18 +30,31 @@ Poll HttpSource::poll(const Waker& waker) {
     events_.clear();
     next_ = 0;
     if (!transfer_) return Poll::end();
-    HttpTransfer::Progress progress = transfer_->poll(waker, std::move(spare_));
-    if (std::holds_alternative<HttpTransfer::Pending>(progress)) return Poll::pending();
-    if (auto* head = std::get_if<HttpResponseHead>(&progress)) {
-      begin(std::move(*head));
-    } else if (auto* bytes = std::get_if<std::string>(&progress)) {
-      body(std::move(*bytes));
-    } else if (const auto* error = std::get_if<HttpError>(&progress)) {
-      fail(*error);
-    } else {
-      end();
+    if (quiet >= kQuietBytes) {
+      waker.wake();
+      return Poll::pending();
+    }
+    if (decoded_ < bytes_.size()) {
+      decode();
+    } else if (!advance(waker)) {
+      return Poll::pending();
     }
   }
+}
+
+bool HttpSource::advance(const Waker& waker) {
+  HttpTransfer::Progress progress = transfer_->poll(waker, std::move(spare_));
+  if (std::holds_alternative<HttpTransfer::Pending>(progress)) return false;
+  if (auto* head = std::get_if<HttpResponseHead>(&progress)) {
+    begin(std::move(*head));
+  } else if (auto* bytes = std::get_if<std::string>(&progress)) {
+    body(std::move(*bytes));
+  } else if (const auto* error = std::get_if<HttpError>(&progress)) {
+    fail(*error);
+  } else {
+    end();
+  }
+  return true;
 }
 
 void HttpSource::begin(HttpResponseHead head) {
@@ -61,22 +75,41 @@ void HttpSource::begin(HttpResponseHead head) {
 
 void HttpSource::body(std::string bytes) {
   if (decoder_) {
-    // Avoids reallocations for a piece that contains a whole answer.
-    events_.reserve(std::min(kManyEvents, bytes.size() / kUsualEventBytes));
-    decoder_->feed(bytes, events_);
-    if (decoder_->done()) {
-      transfer_->drain_in_background();
-      transfer_.reset();
-    }
+    bytes_ = std::move(bytes);
+    decoded_ = 0;
+    decode();
   } else {
     error_body_.append(bytes, 0, kMaxErrorBody - std::min(kMaxErrorBody, error_body_.size()));
+    spare_ = std::move(bytes);
   }
-  spare_ = std::move(bytes);
+}
+
+void HttpSource::decode() {
+  const std::string_view slice = std::string_view(bytes_).substr(decoded_, kSliceBytes);
+  // Avoids reallocations for a piece that contains a whole answer.
+  events_.reserve(std::min(kManyEvents, slice.size() / kUsualEventBytes));
+  decoder_->feed(slice, events_);
+  decoded_ += slice.size();
+  report_warnings();
+  if (decoder_->done()) {
+    transfer_->drain_in_background();
+    transfer_.reset();
+  } else if (decoded_ == bytes_.size()) {
+    spare_ = std::exchange(bytes_, {});
+    decoded_ = 0;
+  }
+}
+
+void HttpSource::report_warnings() {
+  for (const AdapterWarning& warning : decoder_->take_warnings()) {
+    if (warn_) warn_(warning);
+  }
 }
 
 void HttpSource::end() {
   if (!decoder_) return end_with_error();
   decoder_->finish(events_);
+  report_warnings();
   transfer_.reset();
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "data/json_text.hpp"
 #include "data/surrogates.hpp"
 
 namespace allm {
@@ -18,12 +19,18 @@ bool is_duplicate_key(const Error& error) {
 std::optional<Json> parse_valid(std::string_view text) {
   // The caller has limited the size of the text.
   const std::size_t size = std::max<std::size_t>(text.size(), 1);
-  Result<Json> value = parse_json(text, {.max_bytes = size, .max_string_bytes = size});
+  const ReadLimits limits = {.max_bytes = size, .max_string_bytes = size};
+  std::size_t values_left = kMaxProviderValues;
+  Result<Json> value = codec::parse_counted(text, limits, values_left);
   if (value) return *std::move(value);
   // A repeated key is the only error that the strict reader found.
   if (!is_duplicate_key(value.error())) return std::nullopt;
-  Json lenient = Json::parse(text, nullptr, false);
-  if (lenient.is_discarded()) return std::nullopt;
+  codec::Failure failure;
+  Json lenient;
+  values_left = kMaxProviderValues;
+  if (!codec::read_slowly(text, limits, codec::RepeatedKeys::last_wins, values_left, failure, lenient)) {
+    return std::nullopt;
+  }
   return lenient;
 }
 
@@ -75,6 +82,11 @@ class HalfWriter {
 };
 
 }  // namespace
+
+std::string_view too_many_values(std::string_view text) {
+  // A value takes at least two bytes with what separates it from the next.
+  return text.size() / 2 < kMaxProviderValues ? "" : ", or it has more than 1000000 values";
+}
 
 std::optional<Json> parse_provider_json(std::string_view text) {
   if (std::optional<Json> value = parse_valid(text)) return value;
@@ -130,15 +142,17 @@ std::optional<std::int64_t> integer_member(const Json& value, std::string_view k
   return static_cast<std::int64_t>(number);
 }
 
-ToolCall tool_call_from_text(std::string id, std::string name, std::string raw_arguments) {
+ToolCall tool_call_from_text(std::string id, std::string name, std::string raw_arguments, CallMeter& meter) {
   ToolCall call{.id = std::move(id), .name = std::move(name)};
-  // Strict, unlike the rest of a response: a tool must not run with ambiguous arguments.
-  Result<Json> value = parse_json(raw_arguments);
-  if (const auto mended = value ? std::nullopt : mend_surrogates(raw_arguments)) {
-    value = parse_json(mended->text);
-    if (value) raw_arguments = mended->text;
+  if (raw_arguments.size() <= meter.limits().max_argument_bytes) {
+    // Strict, unlike the rest of a response: a tool must not run with ambiguous arguments.
+    Result<Json> value = meter.parse(raw_arguments);
+    if (const auto mended = value ? std::nullopt : mend_surrogates(raw_arguments)) {
+      value = meter.parse(mended->text);
+      if (value) raw_arguments = mended->text;
+    }
+    if (value && value->is_object()) call.arguments = *std::move(value);
   }
-  if (value && value->is_object()) call.arguments = *std::move(value);
   call.raw_arguments = std::move(raw_arguments);
   return call;
 }

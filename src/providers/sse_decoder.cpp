@@ -66,7 +66,10 @@ void SseDecoder::take_event(const SseEvent& event, std::vector<Event>& events) {
   if (event.data.empty() || event.data == "[DONE]") return;
   if (!include_raw_chunks_ && take_common(event.data, events)) return;
   const std::optional<Json> chunk = parse_event_json(event.data, pieces_);
-  if (!chunk || !chunk->is_object()) return fail_malformed("an event is not a JSON object", event.data, events);
+  if (!chunk || !chunk->is_object()) {
+    return fail_malformed("an event is not a JSON object" + std::string(too_many_values(event.data)), event.data,
+                          events);
+  }
   if (include_raw_chunks_) events.emplace_back(RawChunk{without_halves(*chunk)});
   take_chunk(event.event, *chunk, events);
 }

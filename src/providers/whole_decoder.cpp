@@ -34,7 +34,9 @@ void WholeDecoder::finish(std::vector<Event>& events) {
     events.emplace_back(ErrorEvent{text_response(provider_, text)});
     return;
   }
-  if (!document || !document->is_structured()) return fail("is not a JSON object or array", body_, events);
+  if (!document || !document->is_structured()) {
+    return fail("is not a JSON object or array" + std::string(too_many_values(body_)), body_, events);
+  }
   done_ = true;
   take_document(*document, events);
 }

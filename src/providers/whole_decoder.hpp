@@ -16,7 +16,7 @@ class WholeDecoder : public BodyDecoder {
   void feed(std::string_view bytes, std::vector<Event>& events) final;
   void finish(std::vector<Event>& events) final;
   bool done() const final { return done_; }
-  void set_limits(const DecoderLimits& limits) final { max_body_bytes_ = limits.max_body_bytes; }
+  void set_limits(const DecoderLimits& limits) override { max_body_bytes_ = limits.max_body_bytes; }
 
  protected:
   WholeDecoder(std::string_view provider, bool include_raw_chunks);

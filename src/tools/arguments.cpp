@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/call_meter.hpp"
 #include "data/tool_errors.hpp"
 
 namespace allm {
@@ -13,11 +14,16 @@ bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") 
 
 }  // namespace
 
-Result<Json> call_arguments(const ToolCall& call) {
+Result<Json> call_arguments(const ToolCall& call, const AnswerLimits& limits) {
+  if (call.raw_arguments && call.raw_arguments->size() > limits.max_argument_bytes) {
+    return std::unexpected(invalid_arguments_error(call, too_long_arguments(call.raw_arguments->size(), limits)));
+  }
   if (call.arguments.is_object() && !call.arguments.empty()) return call.arguments;
   if (call.raw_arguments && !is_blank(*call.raw_arguments) && *call.raw_arguments != "{}") {
     // The text was never parsed, or it could not be.
-    Result<Json> parsed = parse_json(*call.raw_arguments);
+    CallMeter meter(limits);
+    Result<Json> parsed = meter.parse(*call.raw_arguments);
+    if (meter.is_exceeded()) return std::unexpected(invalid_arguments_error(call, meter.error()));
     if (!parsed) {
       return std::unexpected(
           invalid_arguments_error(call, "they are not valid JSON (" + parsed.error().message() + ")"));

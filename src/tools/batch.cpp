@@ -73,7 +73,8 @@ Poll ToolBatchSource::poll(const Waker& waker) {
     ready_.clear();
     ready_at_ = 0;
     if (run_->cancel) stop_if_cancelled();
-    while (next_ < calls_.size() && running_ < limit_) start(next_++);
+    // Calls that are answered at once do not count as running, so their number is limited, too.
+    for (std::size_t n = 0; n < limit_ && next_ < calls_.size() && running_ < limit_; ++n) start(next_++);
     if (!ready_.empty()) continue;
     if (running_ == 0) return Poll::end();
     if (!inbox_->take(settled_, progress_, waker)) {
@@ -112,8 +113,10 @@ void ToolBatchSource::poll_driven() {
 }
 
 void ToolBatchSource::await(const Waker& waker) {
-  for (const Slot& slot : slots_) {
-    if (!slot.pending) continue;
+  // Calls that have ended are forgotten, so that a wait costs no more than the calls that run.
+  std::erase_if(started_, [this](std::size_t index) { return slots_[index].pending == nullptr; });
+  for (const std::size_t index : started_) {
+    const Slot& slot = slots_[index];
     const std::shared_ptr<Loop>* loop = slot.pending->awaited_loop();
     if (loop == nullptr) continue;
     // With a single running call, the waiting thread can drive the loop and gets the answer directly.
@@ -160,7 +163,7 @@ std::optional<ToolOutcome> ToolBatchSource::answer_at_once(const ToolCall& call,
   if (tool == nullptr && !asks_help) {
     return failed(ToolError::Reason::unknown_tool, unknown_tool_message(call.name, *run_->tools));
   }
-  Result<Json> parsed = call_arguments(call);
+  Result<Json> parsed = call_arguments(call, EngineAccess::impl(run_->engine).options.answer_limits);
   if (!parsed) return ToolFailure{parsed.error()};
   arguments = *std::move(parsed);
   if (asks_help) return ok(answer_tool_help(run_->tools->tools(), arguments));
@@ -200,6 +203,7 @@ void ToolBatchSource::start(std::size_t index) {
   const std::chrono::milliseconds least(1);
   pending->dispatch(std::max(least, std::min(tool->timeout.value_or(run_->tool_timeout), run_->time_left())));
   slots_[index].pending = std::move(pending);
+  started_.push_back(index);
   ++running_;
 }
 

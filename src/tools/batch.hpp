@@ -73,6 +73,7 @@ class ToolBatchSource : public EventSource {
   SpanId span_;
   bool abandoned_ = false;  // running calls were stopped by a cancellation
   std::vector<Slot> slots_;
+  std::vector<std::size_t> started_;  // the calls that run, and some that have ended since the last wait
   std::shared_ptr<BatchInbox> inbox_;
   std::vector<Event> ready_;  // from ready_at_ on: to be delivered
   std::size_t ready_at_ = 0;

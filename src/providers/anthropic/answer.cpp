@@ -6,7 +6,6 @@
 
 #include "providers/anthropic/kept_blocks.hpp"
 #include "providers/anthropic/usage.hpp"
-#include "providers/call_ids.hpp"
 #include "providers/finish.hpp"
 #include "providers/provider_json.hpp"
 
@@ -20,7 +19,7 @@ constexpr std::size_t kMaxRepeated = 64U << 20U;
 
 constexpr std::string_view kUnknownBlock = "it belongs to a content block that is not open";
 constexpr std::string_view kWrongDelta = "it does not fit the type of its content block";
-constexpr std::string_view kTooManyBlocks = "the message has more than 4096 content blocks";
+constexpr std::string_view kTooManyBlocks = "the message has more than 4096 content blocks that are not calls";
 constexpr std::string_view kTooManyTexts = "calls interrupt the message's text too often";
 
 using Keep = FinishWord::Keep;
@@ -56,16 +55,22 @@ void AnthropicAnswer::start(const Json& message, std::vector<Event>& events) {
 }
 
 AnthropicAnswer::Block* AnthropicAnswer::find_open(std::int64_t index) {
-  const auto found = std::find_if(blocks_.rbegin(), blocks_.rend(),
-                                  [index](const Block& block) { return block.open && block.index == index; });
-  return found == blocks_.rend() ? nullptr : &*found;
+  // Most deltas belong to the last block.
+  if (!blocks_.empty() && blocks_.back().open && blocks_.back().index == index) return &blocks_.back();
+  const auto found = open_.find(index);
+  return found == open_.end() ? nullptr : &blocks_[found->second];
 }
 
-std::string_view AnthropicAnswer::start_block(std::int64_t index, const Json& block, std::vector<Event>& events) {
-  if (blocks_.size() == kMaxBlocks) return kTooManyBlocks;
+AnthropicAnswer::Block& AnthropicAnswer::open(std::int64_t index, Kind kind, Json start) {
+  open_[index] = blocks_.size();
+  return blocks_.emplace_back(Block{.index = index, .kind = kind, .start = std::move(start)});
+}
+
+std::string AnthropicAnswer::start_block(std::int64_t index, const Json& block, std::vector<Event>& events) {
+  if (blocks_.size() >= kMaxBlocks + meter_.limits().max_calls) return std::string(kTooManyBlocks);
   if (find_open(index) != nullptr) return "its content block is open already";
   const std::string_view type = text_member(block, "type");
-  Block& added = blocks_.emplace_back(Block{.index = index, .start = block.is_object() ? block : Json::object()});
+  Block& added = open(index, Kind::other, block.is_object() ? block : Json::object());
   if (type == "text") {
     added.kind = Kind::text;
     return append(index, Delta::text, text_member(block, "text"), events);
@@ -75,42 +80,46 @@ std::string_view AnthropicAnswer::start_block(std::int64_t index, const Json& bl
     added.signature = text_member(block, "signature");
     return append(index, Delta::thinking, text_member(block, "thinking"), events);
   }
-  if (type == "tool_use") {
-    added.call.id = text_member(block, "id");
-    if (added.call.id.empty()) added.call.id = "toolu_" + std::to_string(blocks_.size());
-    added.call.id = unique_call_id(std::move(added.call.id), [this](const std::string& id) {
-      return std::any_of(blocks_.begin(), blocks_.end() - 1, [&id](const Block& other) { return other.call.id == id; });
-    });
-    // The block that is sent back needs the same id as the tool result.
-    added.start["id"] = added.call.id;
-    added.call.name = text_member(block, "name");
-    added.kind = !answer_tool_.empty() && added.call.name == answer_tool_ ? Kind::answer : Kind::call;
-    if (added.kind == Kind::answer) return {};
-    if (repeated_ > kMaxRepeated) return kTooManyTexts;
-    complete_text(events);
-    events.emplace_back(ToolCallStarted{added.call.id, added.call.name});
+  return type == "tool_use" ? start_call(added, block, events) : std::string();
+}
+
+std::string AnthropicAnswer::start_call(Block& added, const Json& block, std::vector<Event>& events) {
+  added.call.id = text_member(block, "id");
+  if (added.call.id.empty()) added.call.id = "toolu_" + std::to_string(blocks_.size());
+  added.call.id = ids_.add(std::move(added.call.id));
+  // The block that is sent back needs the same id as the tool result.
+  added.start["id"] = added.call.id;
+  added.call.name = text_member(block, "name");
+  added.kind = !answer_tool_.empty() && added.call.name == answer_tool_ ? Kind::answer : Kind::call;
+  if (added.kind == Kind::answer) {
+    answered_by_tool_ = true;
+    return {};
   }
+  if (!meter_.add_call() || !meter_.add_bytes(added.call.id.size() + added.call.name.size())) return meter_.error();
+  if (repeated_ > kMaxRepeated) return std::string(kTooManyTexts);
+  complete_text(events);
+  events.emplace_back(ToolCallStarted{added.call.id, added.call.name});
   return {};
 }
 
-std::string_view AnthropicAnswer::append(std::int64_t index, Delta kind, std::string_view text,
-                                         std::vector<Event>& events) {
+std::string AnthropicAnswer::append(std::int64_t index, Delta kind, std::string_view text, std::vector<Event>& events) {
   if (text.empty()) return {};
   Block* block = find_open(index);
   // Some gateways do not send the start of a text block.
   if (block == nullptr && kind == Delta::text && blocks_.size() < kMaxBlocks) {
-    block = &blocks_.emplace_back(Block{.index = index, .kind = Kind::text, .start = {{"type", "text"}}});
+    block = &open(index, Kind::text, {{"type", "text"}});
   }
-  if (block == nullptr) return kUnknownBlock;
+  if (block == nullptr) return std::string(kUnknownBlock);
   if (kind == Delta::signature) {
-    if (block->kind != Kind::thinking) return kWrongDelta;
+    if (block->kind != Kind::thinking) return std::string(kWrongDelta);
     block->signature += text;
     return {};
   }
+  if (block->kind == Kind::call && !meter_.add_bytes(text.size())) return meter_.error();
   const bool fits = (kind == Delta::text && block->kind == Kind::text) ||
                     (kind == Delta::thinking && block->kind == Kind::thinking) ||
                     (kind == Delta::input_json && block->kind != Kind::text && block->kind != Kind::thinking);
-  if (!fits) return kWrongDelta;
+  if (!fits) return std::string(kWrongDelta);
   append_body(*block, block->joiner.add(text), events);
   return {};
 }
@@ -127,21 +136,23 @@ void AnthropicAnswer::append_body(Block& block, std::string_view text, std::vect
   }
 }
 
-std::string_view AnthropicAnswer::add_citation(std::int64_t index, const Json& citation) {
+std::string AnthropicAnswer::add_citation(std::int64_t index, const Json& citation) {
   Block* block = find_open(index);
-  if (block == nullptr) return kUnknownBlock;
+  if (block == nullptr) return std::string(kUnknownBlock);
   Json& citations = block->start["citations"];
   if (!citations.is_array()) citations = Json::array();
   citations.push_back(citation);
   return {};
 }
 
-void AnthropicAnswer::stop_block(std::int64_t index, std::vector<Event>& events) {
+std::string AnthropicAnswer::stop_block(std::int64_t index, std::vector<Event>& events) {
   if (Block* block = find_open(index)) stop(*block, events);
+  return meter_.error();
 }
 
 void AnthropicAnswer::stop(Block& block, std::vector<Event>& events) {
   block.open = false;
+  open_.erase(block.index);
   append_body(block, block.joiner.end(), events);
   switch (block.kind) {
     case Kind::text:
@@ -153,13 +164,15 @@ void AnthropicAnswer::stop(Block& block, std::vector<Event>& events) {
       const Json* input = find_member(block.start, "input");
       if (block.body.empty() && input != nullptr && input->is_object() && !input->empty()) {
         block.body = write_json(*input).value_or("");
+        if (block.kind == Kind::call && !meter_.add_bytes(block.body.size())) break;
         if (block.kind == Kind::answer) events.emplace_back(TextDelta{.delta = block.body});
       }
       if (block.kind == Kind::answer) {
         text_pending_ = true;
         break;
       }
-      block.call = tool_call_from_text(std::move(block.call.id), std::move(block.call.name), std::move(block.body));
+      block.call =
+          tool_call_from_text(std::move(block.call.id), std::move(block.call.name), std::move(block.body), meter_);
       events.emplace_back(ToolCallCompleted{block.call});
       break;
     }
@@ -180,13 +193,9 @@ void AnthropicAnswer::note_end(const Json& end, const Json* counts) {
   if (counts != nullptr) merge_anthropic_usage(counts_, *counts);
 }
 
-bool AnthropicAnswer::answered_by_tool() const {
-  return std::ranges::any_of(blocks_, [](const Block& block) { return block.kind == Kind::answer; });
-}
-
 std::string AnthropicAnswer::text() const {
   // Text around a structured answer is not part of it.
-  const Kind kind = answered_by_tool() ? Kind::answer : Kind::text;
+  const Kind kind = answered_by_tool_ ? Kind::answer : Kind::text;
   std::string whole;
   for (const Block& block : blocks_) {
     if (block.kind == kind) whole += block.body;
@@ -216,24 +225,24 @@ Json AnthropicAnswer::content_blocks() const {
   return blocks;
 }
 
-MessageCompleted AnthropicAnswer::complete(std::vector<Event>& events) {
+std::expected<MessageCompleted, std::string> AnthropicAnswer::complete(std::vector<Event>& events) {
   for (Block& block : blocks_) {
     if (block.open) stop(block, events);
   }
+  if (meter_.is_exceeded()) return std::unexpected(meter_.error());
   complete_text(events);
   message_.message = assistant(text());
   for (const Block& block : blocks_) {
     if (block.kind == Kind::call) message_.message.tool_calls.push_back(block.call);
   }
-  const bool by_tool = answered_by_tool();
-  if (by_tool) {
+  if (answered_by_tool_) {
     message_.metadata["structured_output_tool"] = true;
   } else {
     keep_blocks(message_.message, content_blocks());
   }
 
   // The call that carried the answer is not a call to run.
-  const bool is_answer = by_tool && stop_reason_ == kToolUse && message_.message.tool_calls.empty();
+  const bool is_answer = answered_by_tool_ && stop_reason_ == kToolUse && message_.message.tool_calls.empty();
   set_finish(message_, is_answer ? kEndTurn : std::string_view(stop_reason_), kEndings);
   if (!counts_.empty()) message_.usage = anthropic_usage(counts_);
   return std::move(message_);

@@ -11,19 +11,19 @@ namespace allm {
 namespace {
 
 // Returns an error message, or "" if the document is valid.
-std::string_view take_content(const Json& document, AnthropicAnswer& answer, std::vector<Event>& events) {
+std::string take_content(const Json& document, AnthropicAnswer& answer, std::vector<Event>& events) {
   const Json* content = find_member(document, "content");
   if (content == nullptr || !content->is_array()) return "it has no content";
   answer.start(document, events);
   std::int64_t index = 0;
   for (const Json& block : *content) {
-    std::string_view error = answer.start_block(index, block, events);
+    std::string error = answer.start_block(index, block, events);
     const Json* input = find_member(block, "input");
     if (error.empty() && input != nullptr && text_member(block, "type") == "tool_use") {
       error = answer.append(index, AnthropicAnswer::Delta::input_json, write_json(*input).value_or(""), events);
     }
+    if (error.empty()) error = answer.stop_block(index++, events);
     if (!error.empty()) return error;
-    answer.stop_block(index++, events);
   }
   answer.note_end(document, nullptr);
   return {};
@@ -37,18 +37,28 @@ void take_anthropic_document(const Json& document, AnthropicAnswer& answer, cons
     events.emplace_back(ErrorEvent{anthropic_event_error(head, document)});
     return;
   }
-  if (const std::string_view error = take_content(document, answer, events); !error.empty()) {
+  if (const std::string error = take_content(document, answer, events); !error.empty()) {
     events.emplace_back(
         ErrorEvent{malformed_response(kAnthropic, "anthropic's response is not a message: " + std::string(error),
                                       write_json(document).value_or(""))});
     return;
   }
-  MessageCompleted message = answer.complete(events);
-  events.emplace_back(std::move(message));
+  std::expected<MessageCompleted, std::string> message = answer.complete(events);
+  if (message) {
+    events.emplace_back(*std::move(message));
+  } else {
+    events.emplace_back(ErrorEvent{
+        malformed_response(kAnthropic, "anthropic's answer cannot be read: " + std::move(message).error(), {})});
+  }
 }
 
 AnthropicBody::AnthropicBody(AnthropicAnswer answer, HttpResponseHead head, bool include_raw_chunks)
     : WholeDecoder(kAnthropic, include_raw_chunks), answer_(std::move(answer)), head_(std::move(head)) {}
+
+void AnthropicBody::set_limits(const DecoderLimits& limits) {
+  WholeDecoder::set_limits(limits);
+  answer_.set_limits(limits.answer);
+}
 
 void AnthropicBody::take_document(const Json& document, std::vector<Event>& events) {
   if (include_raw_chunks()) events.emplace_back(RawChunk{document});

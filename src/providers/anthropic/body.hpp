@@ -10,6 +10,8 @@ class AnthropicBody final : public WholeDecoder {
  public:
   AnthropicBody(AnthropicAnswer answer, HttpResponseHead head, bool include_raw_chunks);
 
+  void set_limits(const DecoderLimits& limits) override;
+
  private:
   void take_document(const Json& document, std::vector<Event>& events) override;
 

@@ -30,11 +30,22 @@ const Json& member_or_null(const Json& value, std::string_view key) {
 AnthropicStream::AnthropicStream(AnthropicAnswer answer, HttpResponseHead head, bool include_raw_chunks)
     : SseDecoder(kAnthropic, include_raw_chunks, kPieces), answer_(std::move(answer)), head_(std::move(head)) {}
 
+void AnthropicStream::set_limits(const DecoderLimits& limits) {
+  SseDecoder::set_limits(limits);
+  answer_.set_limits(limits.answer);
+}
+
+void AnthropicStream::complete_answer(std::vector<Event>& events) {
+  std::expected<MessageCompleted, std::string> message = answer_.complete(events);
+  if (!message) return fail_malformed(message.error(), {}, events);
+  complete(*std::move(message), events);
+}
+
 bool AnthropicStream::take_common(std::string_view data, std::vector<Event>& events) {
   if (!answer_.started()) return false;
   const std::optional<AnthropicDelta> delta = read_anthropic_delta(data);
   if (!delta) return false;
-  const std::string_view error = answer_.append(delta->index, delta->kind, delta->text, events);
+  const std::string error = answer_.append(delta->index, delta->kind, delta->text, events);
   if (!error.empty()) fail_malformed(error, data, events);
   return true;
 }
@@ -51,22 +62,22 @@ void AnthropicStream::take_chunk(std::string_view name, const Json& chunk, std::
   if (type == "message_start" || !answer_.started()) answer_.start(member_or_null(chunk, "message"), events);
 
   const std::int64_t index = integer_member(chunk, "index").value_or(0);
-  std::string_view error;
+  std::string error;
   if (type == "content_block_start") {
     error = answer_.start_block(index, member_or_null(chunk, "content_block"), events);
   } else if (type == "content_block_delta") {
     error = take_delta(index, member_or_null(chunk, "delta"), events);
   } else if (type == "content_block_stop") {
-    answer_.stop_block(index, events);
+    error = answer_.stop_block(index, events);
   } else if (type == "message_delta") {
     answer_.note_end(member_or_null(chunk, "delta"), find_member(chunk, "usage"));
   } else if (type == "message_stop") {
-    complete(answer_.complete(events), events);
+    complete_answer(events);
   }
   if (!error.empty()) fail_malformed(error, write_json(chunk).value_or(""), events);
 }
 
-std::string_view AnthropicStream::take_delta(std::int64_t index, const Json& delta, std::vector<Event>& events) {
+std::string AnthropicStream::take_delta(std::int64_t index, const Json& delta, std::vector<Event>& events) {
   const std::string_view type = text_member(delta, "type");
   if (type == "citations_delta") return answer_.add_citation(index, member_or_null(delta, "citation"));
   const AnthropicDeltaForm* form = anthropic_delta_form(type);
@@ -76,7 +87,7 @@ std::string_view AnthropicStream::take_delta(std::int64_t index, const Json& del
 }
 
 void AnthropicStream::end(std::string_view stray, std::vector<Event>& events) {
-  if (answer_.has_stop_reason()) return complete(answer_.complete(events), events);
+  if (answer_.has_stop_reason()) return complete_answer(events);
   // A document with the content type of a stream.
   const std::optional<Json> document = answer_.started() ? std::nullopt : parse_provider_json(stray);
   if (document && document->is_object()) {

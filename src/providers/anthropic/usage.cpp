@@ -35,7 +35,9 @@ void add_details(Json details, Json& extra) {
 void merge_anthropic_usage(Json& counts, const Json& newer) {
   if (!newer.is_object()) return;
   for (const auto& [name, value] : newer.items()) {
-    if (!value.is_null()) counts[name] = value;
+    // Each is looked for among those before.
+    const bool fits = counts.size() < kMaxUsageMembers || counts.contains(name);
+    if (!value.is_null() && fits) counts[name] = value;
   }
 }
 
@@ -62,7 +64,7 @@ Usage anthropic_usage(const Json& counts) {
       usage.tool_usage = value;
     } else if (name == "cache_creation" && value.is_object()) {
       // At the top level of `extra`, so that they are summed over steps.
-      usage.extra.update(value);
+      if (value.size() < kMaxUsageMembers) usage.extra.update(value);
     } else if (name == kDetails && value.is_object()) {
       add_details(value, usage.extra);
     } else {

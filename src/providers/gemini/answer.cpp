@@ -4,7 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "providers/call_ids.hpp"
 #include "providers/finish.hpp"
 #include "providers/gemini/kept_parts.hpp"
 #include "providers/gemini/usage.hpp"
@@ -33,6 +32,9 @@ constexpr std::array<FinishWord, 16> kEndings = {{
     {"MISSING_THOUGHT_SIGNATURE", FinishReason::error, Keep::always},
     {"MALFORMED_RESPONSE", FinishReason::error, Keep::always},
 }};
+
+// Texts and thoughts that follow each other are one part. Real answers have a few dozen parts besides their calls.
+constexpr std::size_t kMaxParts = 16'384;
 
 // Members of a candidate that are not part of its text.
 constexpr std::array<std::string_view, 4> kCandidateFacts = {"finishMessage", "groundingMetadata", "citationMetadata",
@@ -97,11 +99,25 @@ void GeminiAnswer::take_part(const Json& part, std::vector<Event>& events) {
   const Kind kind = is_thought ? Kind::thought : has_text ? Kind::text : Kind::other;
   const bool is_signed = find_member(part, "thoughtSignature") != nullptr;
   if (kind != Kind::other && !is_signed) return add_piece(kind, text_member(part, "text"), events);
-  Part& added = parts_.emplace_back(Part{.kind = kind, .value = part});
-  if (!has_text) return;
-  added.text = joiner(kind).add(text->get_ref<const std::string&>());
-  added.value["text"] = added.text;
-  show(kind == Kind::thought, added.text, events);
+  Part added{.kind = kind, .value = part};
+  if (has_text) {
+    added.text = joiner(kind).add(text->get_ref<const std::string&>());
+    added.value["text"] = added.text;
+    show(kind == Kind::thought, added.text, events);
+  }
+  keep(std::move(added));
+}
+
+void GeminiAnswer::keep(Part part) {
+  if (parts_.size() < kMaxParts + meter_.limits().max_calls) {
+    parts_.push_back(std::move(part));
+  } else {
+    has_too_many_parts_ = true;
+  }
+}
+
+std::string GeminiAnswer::error() const {
+  return has_too_many_parts_ ? "the answer has more parts than " + std::to_string(kMaxParts) : meter_.error();
 }
 
 void GeminiAnswer::add_text(std::string_view text, std::vector<Event>& events) { add_piece(Kind::text, text, events); }
@@ -115,31 +131,33 @@ void GeminiAnswer::append(Kind kind, std::string_view text, std::vector<Event>& 
   if (text.empty()) return;
   // A signed part must be sent back unchanged, so no text is added to it.
   const bool continues = !parts_.empty() && parts_.back().value.is_null() && parts_.back().kind == kind;
-  if (!continues) parts_.push_back({.kind = kind});
-  parts_.back().text += text;
+  if (continues) {
+    parts_.back().text += text;
+  } else {
+    keep({.kind = kind, .text = std::string(text)});
+  }
   show(kind == Kind::thought, text, events);
 }
 
 void GeminiAnswer::take_call(const Json& part, const Json& function, std::vector<Event>& events) {
   std::vector<ToolCall>& calls = message_.message.tool_calls;
   const Json* arguments = find_member(function, "args");
+  if (!meter_.add_call() || (arguments != nullptr && !meter_.add_values(*arguments))) return;
   std::string id(text_member(function, "id"));
   if (id.empty()) id = call_id_prefix_ + std::to_string(calls.size());
-  const auto is_taken = [&calls](const std::string& taken) {
-    return std::ranges::find(calls, taken, &ToolCall::id) != calls.end();
-  };
-  const bool is_known = is_taken(id);
-  id = unique_call_id(std::move(id), is_taken);
+  const bool is_known = ids_.contains(id);
 
-  ToolCall call{.id = std::move(id), .name = std::string(text_member(function, "name"))};
-  if (arguments != nullptr && arguments->is_object()) call.arguments = *arguments;
+  ToolCall call{.id = ids_.add(std::move(id)), .name = std::string(text_member(function, "name"))};
   call.raw_arguments = arguments == nullptr ? "{}" : write_json(*arguments).value_or("");
+  if (!meter_.add_bytes(call.id.size() + call.name.size() + call.raw_arguments->size())) return;
+  const bool is_short = call.raw_arguments->size() <= meter_.limits().max_argument_bytes;
+  if (is_short && arguments != nullptr && arguments->is_object()) call.arguments = *arguments;
   if (const std::string_view signature = text_member(part, "thoughtSignature"); !signature.empty()) {
     call.metadata["thoughtSignature"] = signature;
   }
   Json kept = part;
   if (is_known) kept["functionCall"].erase("id");
-  parts_.push_back({.value = without_halves(std::move(kept))});
+  keep({.value = without_halves(std::move(kept))});
   events.emplace_back(ToolCallStarted{call.id, call.name});
   events.emplace_back(ToolCallCompleted{call});
   calls.push_back(std::move(call));

@@ -10,7 +10,9 @@
 
 #include "allm/event.hpp"
 
+#include "data/call_meter.hpp"
 #include "data/surrogates.hpp"
+#include "providers/call_ids.hpp"
 
 namespace allm {
 
@@ -27,6 +29,12 @@ class GeminiAnswer {
   void note_finish(std::string_view reason);
   void note_origin(std::string_view id, std::string_view model);
   void note_usage_text(std::string_view json);
+
+  // Must be called before the first response.
+  void set_limits(const AnswerLimits& limits) { meter_.set_limits(limits); }
+  // Whether the answer has exceeded a limit, and which. It must not be completed then.
+  bool is_too_large() const { return has_too_many_parts_ || meter_.is_exceeded(); }
+  std::string error() const;
 
   bool has_candidate() const { return has_candidate_; }
   bool has_finish() const { return !finish_.empty(); }
@@ -50,6 +58,8 @@ class GeminiAnswer {
   // Adds a text that has no signature.
   void add_piece(Kind kind, std::string_view text, std::vector<Event>& events);
   void append(Kind kind, std::string_view text, std::vector<Event>& events);
+  // Adds a part, unless there are too many.
+  void keep(Part part);
   SurrogateJoiner& joiner(Kind kind) { return kind == Kind::thought ? thought_joiner_ : text_joiner_; }
   std::string joined(Kind kind) const;
   void take_call(const Json& part, const Json& function, std::vector<Event>& events);
@@ -60,6 +70,9 @@ class GeminiAnswer {
   bool started_ = false;
   bool has_candidate_ = false;
   std::vector<Part> parts_;
+  bool has_too_many_parts_ = false;
+  UniqueCallIds ids_;
+  CallMeter meter_;
   SurrogateJoiner text_joiner_;
   SurrogateJoiner thought_joiner_;
   std::string finish_;

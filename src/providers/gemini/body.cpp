@@ -21,9 +21,15 @@ void take_gemini_responses(const Json& document, GeminiAnswer& answer, std::vect
 GeminiBody::GeminiBody(GeminiAnswer answer, bool include_raw_chunks)
     : WholeDecoder(kGemini, include_raw_chunks), answer_(std::move(answer)) {}
 
+void GeminiBody::set_limits(const DecoderLimits& limits) {
+  WholeDecoder::set_limits(limits);
+  answer_.set_limits(limits.answer);
+}
+
 void GeminiBody::take_document(const Json& document, std::vector<Event>& events) {
-  const Json responses = document.is_array() ? document : Json::array({document});
-  for (const Json& response : responses) {
+  const std::size_t count = document.is_array() ? document.size() : 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Json& response = document.is_array() ? document[i] : document;
     if (include_raw_chunks()) events.emplace_back(RawChunk{response});
     if (find_member(response, "error") != nullptr) {
       events.emplace_back(ErrorEvent{gemini_event_error(response)});
@@ -33,6 +39,11 @@ void GeminiBody::take_document(const Json& document, std::vector<Event>& events)
                                 find_member(response, "promptFeedback") != nullptr ||
                                 find_member(response, "usageMetadata") != nullptr;
     if (says_something) answer_.take(response, events);
+    if (answer_.is_too_large()) {
+      events.emplace_back(
+          ErrorEvent{malformed_response(kGemini, "gemini's answer cannot be read: " + answer_.error(), {})});
+      return;
+    }
   }
   if (answer_.is_blocked()) {
     MessageCompleted blocked = answer_.complete_blocked(true, events);

@@ -11,6 +11,8 @@ class GeminiBody final : public WholeDecoder {
  public:
   GeminiBody(GeminiAnswer answer, bool include_raw_chunks);
 
+  void set_limits(const DecoderLimits& limits) override;
+
  private:
   void take_document(const Json& document, std::vector<Event>& events) override;
 

@@ -6,8 +6,10 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -58,7 +60,14 @@ class ContentWriter {
     Json parts = sendable_parts(message, tools_);
     if (marks_calls_) excuse(parts);
     append("model", std::move(parts));
-    caller_ = message.tool_calls.empty() ? caller_ : &message;
+    if (!message.tool_calls.empty()) begin_turn(message);
+  }
+
+  void begin_turn(const Message& message) {
+    caller_ = &message;
+    caller_ids_ = provider_ids(message);
+    // Of calls with the same id, the first of the last message counts.
+    for (const ToolCall& call : std::views::reverse(message.tool_calls)) calls_[call.id] = &call;
   }
 
   void append(std::string_view role, Json parts) {
@@ -99,22 +108,15 @@ class ContentWriter {
   }
 
   // The call with that id, in the turn that is being answered or else in any earlier turn.
-  const ToolCall* find_call(std::string_view id, std::size_t before) const {
-    const auto in = [id](const Message& message) -> const ToolCall* {
-      const auto found = std::ranges::find(message.tool_calls, id, &ToolCall::id);
-      return found == message.tool_calls.end() ? nullptr : &*found;
-    };
-    if (const ToolCall* call = caller_ == nullptr ? nullptr : in(*caller_)) return call;
-    for (std::size_t i = before; i-- > 0;) {
-      if (const ToolCall* call = in(messages_[i])) return call;
-    }
-    return nullptr;
+  const ToolCall* find_call(std::string_view id) const {
+    const auto found = calls_.find(id);
+    return found == calls_.end() ? nullptr : found->second;
   }
 
   void add_answer(std::size_t index) {
     const Message& message = messages_[index];
     const std::string id = message.tool_call_id.value_or("");
-    const ToolCall* call = find_call(id, index);
+    const ToolCall* call = find_call(id);
     const std::string name = call != nullptr ? call->name : message.name.value_or("");
     if (call == nullptr && name.empty()) {
       error_ = validation_error(
@@ -124,7 +126,7 @@ class ContentWriter {
       return;
     }
     Json response = {{"name", sendable_tool_name(name, tools_)}};
-    if (caller_ != nullptr && has_provider_id(*caller_, id)) response["id"] = id;
+    if (caller_ids_.contains(id)) response["id"] = id;
     response["response"] = result_object(joined_text(message.content), is_failed_result(message));
     if (has_media(message.content)) response["parts"] = answer_parts(std::get<std::vector<Part>>(message.content));
     answers_.emplace(place_of(call), Json{{"functionResponse", std::move(response)}});
@@ -175,6 +177,8 @@ class ContentWriter {
   std::size_t next_media_ = 0;
   Json contents_ = Json::array();
   const Message* caller_ = nullptr;  // the last message with calls
+  ProviderIds caller_ids_;
+  std::unordered_map<std::string_view, const ToolCall*> calls_;  // of the messages so far, by their ids
   // Answers to its calls that are not written yet, by the index of the call: without ids the provider matches answers
   // to calls by their order.
   std::multimap<std::size_t, Json> answers_;

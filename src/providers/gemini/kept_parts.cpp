@@ -1,6 +1,5 @@
 #include "providers/gemini/kept_parts.hpp"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -57,9 +56,10 @@ Json without_unsigned_thoughts(const Json& parts) {
 Json plain_parts(const Message& message) {
   Json parts = Json::array();
   if (std::string text = joined_text(message.content); !text.empty()) parts.push_back({{"text", std::move(text)}});
+  const ProviderIds ids = provider_ids(message);
   for (const ToolCall& call : message.tool_calls) {
     Json function = {{"name", call.name}, {"args", call.arguments.is_object() ? call.arguments : Json::object()}};
-    if (has_provider_id(message, call.id)) function["id"] = call.id;
+    if (ids.contains(call.id)) function["id"] = call.id;
     Json& part = parts.emplace_back(Json{{"functionCall", std::move(function)}});
     if (const std::string_view signature = text_member(call.metadata, kSignature); !signature.empty()) {
       part[kSignature] = signature;
@@ -87,13 +87,16 @@ Json sendable_parts(const Message& message, const std::vector<Tool>& tools) {
   return parts;
 }
 
-bool has_provider_id(const Message& message, std::string_view call_id) {
+ProviderIds provider_ids(const Message& message) {
+  ProviderIds ids;
   const Json* parts = kept(message);
-  if (parts == nullptr || call_id.empty()) return false;
-  return std::ranges::any_of(*parts, [call_id](const Json& part) {
+  if (parts == nullptr) return ids;
+  for (const Json& part : *parts) {
     const Json* function = find_member(part, "functionCall");
-    return function != nullptr && text_member(*function, "id") == call_id;
-  });
+    const std::string_view id = function == nullptr ? "" : text_member(*function, "id");
+    if (!id.empty()) ids.insert(id);
+  }
+  return ids;
 }
 
 }  // namespace allm

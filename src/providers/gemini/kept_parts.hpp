@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "allm/message.hpp"
@@ -15,7 +16,9 @@ void keep_parts(Message& message, Json parts);
 // The parts to send for an assistant message: the kept ones, or parts made from its text and calls if these have been
 // changed since. `tools` are those of the request.
 Json sendable_parts(const Message& message, const std::vector<Tool>& tools);
-// Whether the provider itself gave this id to a call of the message. Other ids are not sent to it.
-bool has_provider_id(const Message& message, std::string_view call_id);
+// The ids that the provider itself gave to calls of the message. Other ids are not sent to it. The views are those of
+// the message.
+using ProviderIds = std::unordered_set<std::string_view>;
+ProviderIds provider_ids(const Message& message);
 
 }  // namespace allm

@@ -13,10 +13,14 @@ class GeminiStream final : public SseDecoder {
 
   bool has_answer() const override { return answer_.has_finish(); }
 
+  void set_limits(const DecoderLimits& limits) override;
+
  private:
   bool take_common(std::string_view data, std::vector<Event>& events) override;
   void take_chunk(std::string_view name, const Json& chunk, std::vector<Event>& events) override;
   void end(std::string_view stray, std::vector<Event>& events) override;
+
+  void fail_if_too_large(std::vector<Event>& events);
 
   GeminiAnswer answer_;
 };

@@ -26,6 +26,7 @@ Usage gemini_usage(const Json& counts) {
   usage.total_tokens = count_member(counts, "totalTokenCount");
   if (!counts.is_object()) return usage;
   for (const auto& [name, value] : counts.items()) {
+    if (usage.extra.size() == kMaxUsageMembers) break;
     if (!has_field(name) && !value.is_null()) usage.extra[name] = value;
   }
   return usage;

@@ -30,6 +30,8 @@ class ChatDecoder final : public StreamDecoder {
         message_(context().provider, context().quirks, context().id_seed) {}
 
  private:
+  void set_answer_limits(const AnswerLimits& limits) override { message_.set_limits(limits); }
+
   void take(const SseEvent& event, std::vector<Event>& events) override {
     if (!context().raw_chunks) {
       if (const auto text = template_.match(event.data)) return message_.add_text(*text, events);
@@ -64,9 +66,10 @@ class ChatDecoder final : public StreamDecoder {
 
   void end_message(bool marked, std::vector<Event>& events) override {
     if (!marked && !message_.has_finish()) return fail(truncated_stream(context().provider), events);
-    std::optional<MessageCompleted> completed = message_.complete(events);
+    std::expected<MessageCompleted, std::string> completed = message_.complete(events);
     if (!completed) {
-      return fail(malformed_response(context().provider, context().provider + " sent a tool call without a name", {}),
+      return fail(malformed_response(context().provider,
+                                     context().provider + "'s answer cannot be read: " + completed.error(), {}),
                   events);
     }
     complete(*std::move(completed), events);

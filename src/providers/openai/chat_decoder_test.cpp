@@ -392,7 +392,7 @@ TEST(ChatDecoder, ATooLargeEventIsMalformed) {
 
 TEST(ChatDecoder, TooManyCallsAreMalformed) {
   std::string list;
-  for (int i = 0; i < 1100; ++i) list += (i > 0 ? "," : "") + std::string(R"({"function":{"name":"f"}})");
+  for (int i = 0; i < 4'100; ++i) list += (i > 0 ? "," : "") + std::string(R"({"function":{"name":"f"}})");
   const auto events = decoded(*openai_codec(), chat_call(), kStream, sse({calls(list)}));
   expect_malformed(events);
 }

@@ -29,6 +29,9 @@ std::string arguments_of(const Json& function) {
   return write_json(*arguments).value_or("");
 }
 
+// Of a piece of reasoning. Servers send half a dozen, and each is looked for in the piece before.
+constexpr std::size_t kMaxDetailMembers = 64;
+
 bool is_first_choice(const Json& choice) { return integer_member(choice, "index").value_or(0) == 0; }
 
 }  // namespace
@@ -91,7 +94,8 @@ std::optional<std::string> ChatMessage::add_delta(const Json& delta, std::vector
   // The deprecated form of 2023, with at most one call.
   if (const Json* function = find_member(delta, "function_call"); function != nullptr && function->is_object()) {
     const std::string arguments = arguments_of(*function);
-    slots_.add({.index = 0, .name = text_member(*function, "name"), .arguments = arguments}, events);
+    const CallFragment fragment{.index = 0, .name = text_member(*function, "name"), .arguments = arguments};
+    if (!slots_.add(fragment, events)) return slots_.error();
   }
   return std::nullopt;
 }
@@ -143,7 +147,7 @@ std::optional<std::string> ChatMessage::add_calls(const Json& calls, std::vector
     // Early builds of llama.cpp send it there.
     if (fragment.id.empty()) fragment.id = text_member(*function, "id");
     if (const Json* extra = find_member(call, "extra_content")) fragment.extra = *extra;
-    if (!slots_.add(fragment, events)) return "the message calls more tools than can be";
+    if (!slots_.add(fragment, events)) return slots_.error();
   }
   return std::nullopt;
 }
@@ -160,6 +164,7 @@ void ChatMessage::add_reasoning_details(const Json& details) {
       reasoning_details_.push_back(detail);
       continue;
     }
+    if (detail.size() > kMaxDetailMembers) continue;
     for (const auto& [name, value] : detail.items()) {
       const bool continues = name == "text" || name == "summary" || name == "data";
       Json& known = (*last)[name];
@@ -183,12 +188,12 @@ Json ChatMessage::provider_state() {
   return state;
 }
 
-std::optional<MessageCompleted> ChatMessage::complete(std::vector<Event>& events) {
+std::expected<MessageCompleted, std::string> ChatMessage::complete(std::vector<Event>& events) {
   append_reasoning(reasoning_joiner_.end(), events);
   append_text(text_joiner_.end(), events);
   refusal_ += refusal_joiner_.end();
-  std::optional<std::vector<ToolCall>> calls = slots_.complete(events);
-  if (!calls) return std::nullopt;
+  std::expected<std::vector<ToolCall>, std::string> calls = slots_.complete(events);
+  if (!calls) return std::unexpected(std::move(calls).error());
   MessageCompleted completed{.message = assistant(std::move(text_)), .usage = std::move(usage_)};
   completed.message.tool_calls = *std::move(calls);
   if (Json state = provider_state(); !state.empty()) {

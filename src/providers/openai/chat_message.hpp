@@ -1,6 +1,7 @@
 // Builds a message of Chat Completions from its chunks; a whole answer is one large chunk.
 #pragma once
 
+#include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,8 +23,10 @@ class ChatMessage {
 
   // Whether the response's id or model has not been seen yet.
   bool lacks_head() const { return id_.empty() || model_.empty(); }
+  // Must be called before the first chunk.
+  void set_limits(const AnswerLimits& limits) { slots_.set_limits(limits); }
   // Adds a chunk of a common form. Returns false, without any effect, if the chunk belongs to a call that has not begun
-  // or begins a call beyond the limit: add(Json) handles these cases.
+  // or if the calls exceed a limit: add(Json) handles these cases.
   bool add(const FastChunk& chunk, std::vector<Event>& events);
   void add_reasoning(std::string_view text, std::vector<Event>& events);
   void add_text(std::string_view text, std::vector<Event>& events);
@@ -33,8 +36,8 @@ class ChatMessage {
   // Whether a finish reason was received.
   bool has_finish() const { return !finish_.empty(); }
   const std::string& finish() const { return finish_; }
-  // Completes the calls and returns the message; nullopt if a call has no name.
-  std::optional<MessageCompleted> complete(std::vector<Event>& events);
+  // Completes the calls and returns the message, or an error message if a call has no name or the calls exceed a limit.
+  std::expected<MessageCompleted, std::string> complete(std::vector<Event>& events);
 
  private:
   void add_head(const Json& chunk);

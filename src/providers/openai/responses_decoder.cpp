@@ -36,7 +36,15 @@ class ResponsesDecoder final : public StreamDecoder {
       : StreamDecoder(std::move(given), kResponsesPieces), message_(context().provider, context().id_seed) {}
 
  private:
+  void set_answer_limits(const AnswerLimits& limits) override { message_.set_limits(limits); }
+  std::vector<AdapterWarning> take_warnings() override { return message_.take_warnings(); }
+
   void take(const SseEvent& event, std::vector<Event>& events) override {
+    take_any(event, events);
+    if (message_.is_too_large() && !has_ended()) fail_malformed(message_.error(), {}, events);
+  }
+
+  void take_any(const SseEvent& event, std::vector<Event>& events) {
     if (!context().raw_chunks && started()) {
       if (const auto text = template_.match(event.data)) return message_.add_text(*text, events);
       if (read_fast_delta(event.data, delta_) && take_delta(delta_.kind, delta_.item_id, delta_.delta, events)) {
@@ -56,10 +64,12 @@ class ResponsesDecoder final : public StreamDecoder {
     }
     begin_chunk(*chunk, events);
     if (response != nullptr && (type == "response.completed" || type == "response.incomplete")) {
+      MessageCompleted completed = message_.complete(*response, events);
+      if (message_.is_too_large()) return;
       whole_ = true;
-      return complete(message_.complete(*response, events), events);
+      return complete(std::move(completed), events);
     }
-    if (!take_typed(type, *chunk, events)) fail_malformed("the answer has more items than can be", {}, events);
+    take_typed(type, *chunk, events);
   }
 
   void take_whole(const Json& body, std::vector<Event>& events) override {
@@ -70,7 +80,13 @@ class ResponsesDecoder final : public StreamDecoder {
                   events);
     }
     begin_chunk(body, events);
-    complete(message_.complete(body, events), events);
+    MessageCompleted completed = message_.complete(body, events);
+    if (message_.is_too_large()) {
+      return fail(malformed_response(context().provider,
+                                     context().provider + "'s answer cannot be read: " + message_.error(), {}),
+                  events);
+    }
+    complete(std::move(completed), events);
   }
 
   bool is_whole() const override { return whole_; }
@@ -106,21 +122,42 @@ class ResponsesDecoder final : public StreamDecoder {
     return true;
   }
 
-  // Returns false if there are too many items. Unknown types are ignored.
-  bool take_typed(std::string_view type, const Json& chunk, std::vector<Event>& events) {
-    if (take_delta(delta_kind(type), text_member(chunk, "item_id"), text_member(chunk, "delta"), events)) return true;
+  // Unknown types are ignored.
+  void take_typed(std::string_view type, const Json& chunk, std::vector<Event>& events) {
+    if (take_delta(delta_kind(type), text_member(chunk, "item_id"), text_member(chunk, "delta"), events)) return;
     if (std::ranges::find(kHeads, type) != kHeads.end()) {
       if (const Json* response = find_member(chunk, "response")) message_.add_head(*response);
-      return true;
+    } else if (type == "response.reasoning_summary_part.added") {
+      message_.begin_summary_part();
+    } else if (type == "response.function_call_arguments.done") {
+      message_.end_arguments(text_member(chunk, "item_id"), chunk, events);
+    } else {
+      take_part(type, chunk);
+      take_item(type, chunk, events);
     }
-    if (type == "response.reasoning_summary_part.added") message_.begin_summary_part();
+  }
+
+  void take_part(std::string_view type, const Json& chunk) {
+    const Json* part = find_member(chunk, "part");
+    if (type == "response.content_part.added" && part != nullptr) message_.begin_part(*part);
+    if (type == "response.output_text.done" || type == "response.refusal.done") part = &chunk;
+    const bool ends = part == &chunk || (type == "response.content_part.done" && part != nullptr);
+    // The parts of reasoning items are not parts of the answer.
+    if (!ends || (find_member(*part, "text") == nullptr && find_member(*part, "refusal") == nullptr)) return;
+    if (part != &chunk && !is_answer_part(text_member(*part, "type"))) return;
+    message_.end_part(
+        {integer_member(chunk, "output_index").value_or(0), integer_member(chunk, "content_index").value_or(0)}, *part);
+  }
+
+  static bool is_answer_part(std::string_view type) { return type == "output_text" || type == "refusal"; }
+
+  void take_item(std::string_view type, const Json& chunk, std::vector<Event>& events) {
     const Json* item = find_member(chunk, "item");
-    if (item == nullptr) return true;
-    if (type == "response.output_item.added") return message_.begin_item(*item, events);
+    if (item == nullptr) return;
+    if (type == "response.output_item.added") message_.begin_item(*item, events);
     if (type == "response.output_item.done") {
-      return message_.end_item(integer_member(chunk, "output_index").value_or(0), *item, events);
+      message_.end_item(integer_member(chunk, "output_index").value_or(0), *item, events);
     }
-    return true;
   }
 
   ChunkTemplate template_{"delta"};

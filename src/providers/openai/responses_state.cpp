@@ -18,9 +18,11 @@ bool is_reasoning(const Json& item) { return text_member(item, "type") == "reaso
 bool is_state(const Json& item) { return is_reasoning(item) || find_member(item, kPhase) != nullptr; }
 
 Json without_nulls(const Json& item) {
-  Json kept = Json::object();
+  // The keys are unique already, so none has to be looked for.
+  Json::object_t kept;
+  kept.reserve(item.size());
   for (const auto& [name, value] : item.items()) {
-    if (!value.is_null()) kept[name] = value;
+    if (!value.is_null()) kept.emplace_back(name, value);
   }
   return kept;
 }

@@ -57,6 +57,7 @@ void StreamDecoder::Whole::take_document(const Json& document, std::vector<Event
 void StreamDecoder::set_limits(const DecoderLimits& limits) {
   SseDecoder::set_limits(limits);
   whole_.set_limits(limits);
+  set_answer_limits(limits.answer);
 }
 
 void StreamDecoder::feed(std::string_view bytes, std::vector<Event>& events) {
@@ -133,7 +134,7 @@ std::optional<Json> StreamDecoder::read_chunk(std::string_view data, std::vector
     }
   }
   if (!chunk || !chunk->is_object()) {
-    fail_malformed("an event of the stream is not a JSON object", data, events);
+    fail_malformed("an event of the stream is not a JSON object" + std::string(too_many_values(data)), data, events);
     return std::nullopt;
   }
   return chunk;

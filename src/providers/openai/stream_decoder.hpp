@@ -44,6 +44,7 @@ class StreamDecoder : public SseDecoder {
  protected:
   StreamDecoder(DecoderContext context, PiecePaths pieces);
 
+  virtual void set_answer_limits(const AnswerLimits& limits) = 0;
   // Handles one event of the stream that has data.
   virtual void take(const SseEvent& event, std::vector<Event>& events) = 0;
   // Handles a body that is one JSON object and not an error.

@@ -4,14 +4,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "allm/event.hpp"
 
+#include "data/call_meter.hpp"
 #include "data/surrogates.hpp"
+#include "providers/call_ids.hpp"
 
 namespace allm::openai_wire {
 
@@ -45,13 +49,17 @@ class ToolSlots {
   // Ids of calls that came without one are made from `id_seed`. `provider` is the key for a call's metadata.
   ToolSlots(std::string id_seed, std::string provider, bool short_ids);
 
-  // Adds a fragment; false if there are too many calls.
+  // Must be called before the first fragment.
+  void set_limits(const AnswerLimits& limits) { meter_.set_limits(limits); }
+  // Adds a fragment; false if the calls exceed a limit.
   bool add(const CallFragment& fragment, std::vector<Event>& events);
-  // Adds arguments to a call that has begun; false if no call has that index.
+  // Adds arguments to a call that has begun; false if no call has that index, or if the calls exceed a limit.
   bool extend(std::int64_t index, std::string_view arguments, std::vector<Event>& events);
-  // The calls, in the order of their first fragments; produces a ToolCallCompleted for each. nullopt if a call has no
-  // name.
-  std::optional<std::vector<ToolCall>> complete(std::vector<Event>& events);
+  // The calls, in the order of their first fragments; produces a ToolCallCompleted for each. An error message if a call
+  // has no name, or if the calls exceed a limit.
+  std::expected<std::vector<ToolCall>, std::string> complete(std::vector<Event>& events);
+  // The limit that the calls exceed; "" if none.
+  std::string error() const { return meter_.error(); }
 
   bool empty() const { return slots_.empty(); }
 
@@ -71,14 +79,20 @@ class ToolSlots {
 
   Slot* find(const CallFragment& fragment);
   Slot* find_index(std::int64_t index);
-  std::string unique_id(std::string_view wire_id) const;
+  Slot* begin(const CallFragment& fragment);
+  std::string unique_id(std::string_view wire_id);
   static void append(Slot& slot, std::string_view arguments);
-  void show(Slot& slot, std::vector<Event>& events) const;
+  void show(Slot& slot, std::vector<Event>& events);
 
   std::string id_seed_;
   std::string provider_;
   bool short_ids_;
   std::vector<Slot> slots_;
+  // The last slot with each index and with each id that the server sent.
+  std::unordered_map<std::int64_t, std::size_t> by_index_;
+  std::unordered_map<std::string, std::size_t> by_wire_id_;
+  UniqueCallIds ids_;
+  CallMeter meter_;
 };
 
 }  // namespace allm::openai_wire

@@ -59,7 +59,7 @@ Usage read(const Json& wire, const Names& names) {
   // DeepSeek's name of the count.
   if (!usage.cached_input_tokens) take(rest, "prompt_cache_hit_tokens", usage.cached_input_tokens);
   include_reasoning(usage);
-  usage.extra = std::move(rest);
+  if (rest.size() <= kMaxUsageMembers) usage.extra = std::move(rest);
   return usage;
 }
 
