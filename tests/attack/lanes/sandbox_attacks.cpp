@@ -24,6 +24,7 @@
 #include <utility>
 
 #include "process/fd.hpp"
+#include "process/role.hpp"
 #include "tests/lanes/misbehaviour.hpp"
 
 namespace allm::testing {
@@ -117,6 +118,7 @@ Json local_sockets(const Json& arguments) {
       other.reset();
       seen[text]["shut pair " + std::to_string(type)] = ways_to_send(one.get(), text);
     }
+    seen[text]["line"] = ways_to_send(kLineFd, text);
     seen[text]["socket"] = socket(AF_UNIX, SOCK_DGRAM, 0) >= 0;
   }
   return seen;
@@ -172,6 +174,7 @@ Json signals(const Json& arguments) {
   info.si_signo = signal;
   info.si_code = SI_QUEUE;
   seen["kill"] = error_of(kill(pid, signal));
+  seen["kill of its group"] = error_of(kill(-getpgid(pid), signal));
   seen["tgkill"] = error_of(syscall(SYS_tgkill, pid, pid, signal));
   seen["tkill"] = error_of(syscall(SYS_tkill, pid, signal));
   seen["rt_sigqueueinfo"] = error_of(syscall(SYS_rt_sigqueueinfo, pid, signal, &info));

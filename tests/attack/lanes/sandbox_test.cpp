@@ -116,7 +116,11 @@ class Victim {
  public:
   Victim() {
     std::array<const char*, 3> arguments = {"sleep", "1000", nullptr};
-    EXPECT_EQ(posix_spawnp(&pid_, "sleep", nullptr, nullptr, const_cast<char**>(arguments.data()), environ), 0);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // a group that a test may signal
+    EXPECT_EQ(posix_spawnp(&pid_, "sleep", nullptr, &attributes, const_cast<char**>(arguments.data()), environ), 0);
+    posix_spawnattr_destroy(&attributes);
   }
   Victim(const Victim&) = delete;
   Victim& operator=(const Victim&) = delete;
