@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,30 +18,43 @@ class OpenCalls {
   // Returns an id that occurs twice, or null.
   const std::string* open(const Message& message) {
     calls_.clear();
-    turn_ = message.role == Role::assistant ? &message : nullptr;
-    if (turn_ == nullptr) return nullptr;
-    for (const ToolCall& call : message.tool_calls) calls_.push_back(&call);
-    std::ranges::sort(calls_, {}, &ToolCall::id);
-    const auto twice = std::ranges::adjacent_find(calls_, {}, &ToolCall::id);
-    return twice == calls_.end() ? nullptr : &(*twice)->id;
+    open_ = 0;
+    if (message.role != Role::assistant) return nullptr;
+    for (const ToolCall& call : message.tool_calls) calls_.push_back({&call});
+    open_ = calls_.size();
+    by_id_.clear();
+    for (Call& call : calls_) by_id_.push_back(&call);
+    std::ranges::sort(by_id_, {}, &OpenCalls::id_of);
+    const auto twice = std::ranges::adjacent_find(by_id_, {}, &OpenCalls::id_of);
+    return twice == by_id_.end() ? nullptr : &id_of(*twice);
   }
-  // Returns whether the result's call was open.
-  bool answer(const std::string& id) {
-    const auto found = std::ranges::lower_bound(calls_, id, {}, &ToolCall::id);
-    if (found == calls_.end() || (*found)->id != id) return false;
-    calls_.erase(found);
-    return true;
+  enum class Answer : std::uint8_t { first, second, unknown };
+  Answer answer(const std::string& id) {
+    if (calls_.empty()) return Answer::unknown;
+    const auto found = std::ranges::lower_bound(by_id_, id, {}, &OpenCalls::id_of);
+    if (found == by_id_.end() || id_of(*found) != id) return Answer::unknown;
+    if (std::exchange((*found)->answered, true)) return Answer::second;
+    --open_;
+    return Answer::first;
   }
-  bool has(const std::string& id) const {
-    return turn_ != nullptr && std::ranges::find(turn_->tool_calls, id, &ToolCall::id) != turn_->tool_calls.end();
+  bool empty() const { return open_ == 0; }
+  // Calls `visit` with each call that has no result, in the order of the calls.
+  void for_each(auto visit) const {
+    for (const Call& call : calls_) {
+      if (!call.answered) visit(*call.call);
+    }
   }
-  bool empty() const { return calls_.empty(); }
-  bool is_open(const ToolCall& call) const { return std::ranges::find(calls_, &call) != calls_.end(); }
-  const Message* turn() const { return turn_; }
 
  private:
-  const Message* turn_ = nullptr;
-  std::vector<const ToolCall*> calls_;  // without a result, ordered by id
+  struct Call {
+    const ToolCall* call = nullptr;
+    bool answered = false;
+  };
+  static const std::string& id_of(const Call* call) { return call->call->id; }
+
+  std::vector<Call> calls_;
+  std::vector<Call*> by_id_;  // of calls_
+  std::size_t open_ = 0;
 };
 
 bool is_result(const Message& message) { return message.role == Role::tool && message.tool_call_id.has_value(); }
@@ -56,12 +68,10 @@ Status pairing_error(ValidationError::Reason reason, std::size_t index, const ch
 
 // Appends a result for each open call, in the order of the calls.
 void append_missing(const OpenCalls& calls, MessageList& messages) {
-  if (calls.empty()) return;
-  for (const ToolCall& call : calls.turn()->tool_calls) {
-    if (!calls.is_open(call)) continue;
+  calls.for_each([&](const ToolCall& call) {
     const Json content = {{"error", "no result of this call is known"}, {"reason", "not_run"}};
     messages.push_back(failed_result(call.id, content.dump()));
-  }
+  });
 }
 
 }  // namespace
@@ -77,8 +87,9 @@ Status check_pairs(const MessageList& messages, std::size_t from, ValidationErro
       continue;
     }
     const std::string& id = *message.tool_call_id;
-    if (calls.answer(id)) continue;
-    if (calls.has(id)) {
+    const OpenCalls::Answer answer = calls.answer(id);
+    if (answer == OpenCalls::Answer::first) continue;
+    if (answer == OpenCalls::Answer::second) {
       return pairing_error(reason, i, "duplicate_tool_message", "is a second result of the call '" + id + "'");
     }
     return pairing_error(reason, i, "orphan_tool_message",
