@@ -15,6 +15,22 @@
 
 namespace allm {
 
+// How all processes that a worker or command starts are kept together, so that they end with it.
+enum class Containment : std::uint8_t {
+  automatic,  // the first of the following that this machine allows
+  // Each worker and command has a PID namespace, where the kernel ends all of its processes at once, and from where no
+  // process outside can be signalled. Users other than root get a user namespace too: programs with the setuid bit,
+  // such as sudo, have no effect there, and files of other users seem to belong to nobody, which ssh refuses. What root
+  // mounts there is not visible outside.
+  pid_namespace,
+  // Each has a cgroup (version 2, with cgroup.kill) below that of the program. For tools that a namespace disturbs. A
+  // hostile tool can signal the process supervisor, and can leave its cgroup where the user may write to another one.
+  cgroup,
+  // The process supervisor looks for all descendants, stops all of them and then kills them. Works everywhere. A
+  // hostile tool can signal the process supervisor.
+  sweep,
+};
+
 struct RuntimeOptions {
   // The maximum number of threads for handlers. Further calls wait in a queue; their deadlines include this wait.
   std::size_t max_threads = 4096;
@@ -42,6 +58,8 @@ struct RuntimeOptions {
   // Names of environment variables with secrets that workers get. All others are removed from their environment;
   // docs/tool-lanes.md says which variables count as secrets. For workers whose WorkerOptions::engine needs a key.
   std::vector<std::string> worker_secrets = {};
+  // A kind that this machine does not allow makes calls of workers and commands fail; `automatic` never does.
+  Containment containment = Containment::automatic;
 };
 
 struct RuntimeStats {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "allm/engine.hpp"
+#include "allm/runtime.hpp"
 #include "allm/tool.hpp"
 
 namespace allm {
@@ -24,10 +25,14 @@ void run_as_worker_if_asked(const std::vector<Tool>& tools = {}, const WorkerOpt
 
 // The restrictions that this kernel can enforce.
 struct SandboxSupport {
-  bool no_network = false;              // Sandbox::network can be enforced: by seccomp and Landlock
-  bool read_only = false;               // Sandbox::read_only can be enforced: by Landlock and seccomp
-  bool no_signals = false;              // sandboxed tools cannot signal processes outside: Landlock 6
-  bool orphans = false;                 // child processes that leave the process group are found and killed, too
+  bool no_network = false;  // Sandbox::network can be enforced: by seccomp and Landlock
+  bool read_only = false;   // Sandbox::read_only can be enforced: by Landlock and seccomp
+  bool no_signals = false;  // sandboxed tools cannot signal processes outside: Landlock 6
+  bool orphans = false;     // child processes that leave the process group are found and killed, too
+  // The kind that Containment::automatic chooses. Never `automatic`.
+  Containment containment = Containment::sweep;
+  bool protected_supervisor = false;    // tools cannot signal, stop or trace the process supervisor or the program
+  bool own_proc = false;                // tools do not see processes outside of their PID namespace in /proc
   std::vector<std::string> notes = {};  // missing or weaker restrictions, as text for people
 };
 SandboxSupport sandbox_support();

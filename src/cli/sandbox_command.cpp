@@ -6,6 +6,23 @@
 
 namespace allm::cli {
 
+namespace {
+
+std::string ended_by(Containment containment) {
+  switch (containment) {
+    case Containment::pid_namespace:
+      return "by the kernel, with a PID namespace";
+    case Containment::cgroup:
+      return "by the kernel, with a cgroup";
+    case Containment::automatic:
+    case Containment::sweep:
+      break;
+  }
+  return "all are stopped, then killed";
+}
+
+}  // namespace
+
 int sandbox_command(const Terminal& out) {
   const SandboxSupport support = sandbox_support();
   const auto line = [&](bool holds, const std::string& what) {
@@ -14,9 +31,12 @@ int sandbox_command(const Terminal& out) {
   line(support.no_network, "tools can be denied network access and the memory of other processes (seccomp, Landlock)");
   line(support.read_only, "files can be made read-only for tools (Landlock, seccomp)");
   line(support.no_signals, "sandboxed tools cannot signal other processes (Landlock 6)");
-  line(support.orphans, "processes that tools leave behind are found and ended");
+  line(support.orphans,
+       "processes that tools leave behind are found and ended (" + ended_by(support.containment) + ")");
+  line(support.protected_supervisor, "tools cannot signal or stop the process supervisor (PID namespace)");
+  line(support.own_proc, "tools do not see other processes in /proc (PID namespace)");
   for (const std::string& note : support.notes) out.write("     " + note + "\n");
-  return support.no_network && support.read_only && support.no_signals && support.orphans ? 0 : 1;
+  return support.notes.empty() ? 0 : 1;
 }
 
 }  // namespace allm::cli

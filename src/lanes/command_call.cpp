@@ -74,6 +74,9 @@ void CommandCall::launch() {
                      .directory = command_.directory,
                      .limits = limits,
                      .fds = {STDOUT_FILENO}};
+  if (const auto fits = check_size(request); !fits) {
+    return fail(ToolError::Reason::invalid_arguments, "tool '" + tool_name + "' was not run: " + fits.error());
+  }
   Fd their_output;
   Fd their_input;
   bool piped = make_pipe(output_.fd, their_output, true);

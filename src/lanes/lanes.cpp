@@ -33,7 +33,7 @@ const OutsideCalls& lane_calls() {
 Lanes::Lanes(std::shared_ptr<Loop> loop, const RuntimeOptions& options)
     : memory_protection_(options.protect_memory),
       loop_(std::move(loop)),
-      supervisor_(std::make_shared<Supervisor>(loop_, options.helper)),
+      supervisor_(std::make_shared<Supervisor>(loop_, options.helper, options.containment)),
       workers_(std::make_shared<WorkerPool>(loop_, supervisor_, options)) {}
 
 Lanes::~Lanes() {

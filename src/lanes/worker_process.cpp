@@ -23,6 +23,7 @@
 #include "lanes/outcome_json.hpp"
 #include "lanes/worker_wire.hpp"
 #include "process/frames.hpp"
+#include "process/job_members.hpp"
 #include "runtime/parker.hpp"
 #include "tools/guarded.hpp"
 #include "tools/tool_context_state.hpp"
@@ -155,7 +156,7 @@ class WorkerProcess {
       if (!request) return;
       const std::string answered = answer(*request);
       // Processes that a call has started end with the call: this process ends, and the process supervisor kills them.
-      const bool is_last = has_children();
+      const bool is_last = has_children() || members_.has_others();
       if (is_last) line_.send(R"({"last":true})");
       if (!line_.send(answered) || is_last) return;
     }
@@ -266,6 +267,7 @@ class WorkerProcess {
   }
 
   Line line_;
+  const JobMembers members_;
   const std::vector<Tool>& tools_;
   const Engine engine_;
   std::mutex mutex_;

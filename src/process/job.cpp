@@ -33,7 +33,29 @@ ToolLimits limits_from(const Json& message) {
   return limits;
 }
 
+// Limits of execve: MAX_ARG_STRLEN with the final zero, and three quarters of _STK_LIM.
+constexpr std::size_t kMaxTextBytes = std::size_t{128} << 10U;
+constexpr std::size_t kMaxTotalBytes = std::size_t{6} << 20U;
+
 }  // namespace
+
+std::expected<void, std::string> check_size(const JobRequest& request) {
+  std::size_t total = 0;
+  for (const auto* texts : {&request.argv, &request.environment}) {
+    for (const std::string& text : *texts) {
+      if (text.size() >= kMaxTextBytes) {
+        return std::unexpected("an argument or environment variable has " + std::to_string(text.size()) +
+                               " bytes; the system's limit is " + std::to_string(kMaxTextBytes - 1));
+      }
+      total += text.size() + 1;
+    }
+  }
+  if (total > kMaxTotalBytes) {
+    return std::unexpected("arguments and environment have " + std::to_string(total) +
+                           " bytes; the system's limit is " + std::to_string(kMaxTotalBytes));
+  }
+  return {};
+}
 
 Json to_message(const JobRequest& request) {
   return {{"start", request.id},
@@ -56,7 +78,7 @@ JobRequest job_request_from(const Json& message) {
 }
 
 Json to_message(const JobEnd& end) {
-  Json message = {{"ended", end.id}, {"error", end.error}, {"error_output", end.error_output}};
+  Json message = {{"ended", end.id}, {"error", end.error}, {"error_output", end.error_output}, {"lost", end.lost}};
   if (end.status) message["status"] = *end.status;
   if (end.signal) message["signal"] = *end.signal;
   return message;
@@ -65,6 +87,7 @@ Json to_message(const JobEnd& end) {
 JobEnd job_end_from(const Json& message) {
   JobEnd end{.id = message.at("ended").get<std::uint64_t>(),
              .error = message.at("error").get<std::string>(),
+             .lost = message.at("lost").get<std::string>(),
              .error_output = message.at("error_output").get<std::string>()};
   if (message.contains("status")) end.status = message["status"].get<int>();
   if (message.contains("signal")) end.signal = message["signal"].get<int>();
@@ -82,6 +105,7 @@ std::string signal_name(int signal) {
 
 std::string describe(const JobEnd& end) {
   if (!end.error.empty()) return "could not be started: " + end.error;
+  if (!end.lost.empty()) return "was ended: " + end.lost;
   if (end.signal) return "was killed by " + signal_name(*end.signal);
   return "exited with status " + std::to_string(end.status.value_or(0));
 }

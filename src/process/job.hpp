@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,8 +14,7 @@
 
 namespace allm {
 
-// Environment variable with the job's id. Children of the job inherit it, so that the process supervisor recognises
-// processes that left the job's process group.
+// Environment variable with the job's id, for people who look at processes. Nothing relies on it.
 inline constexpr const char* kJobVariable = "ALLM_JOB";
 
 struct JobRequest {
@@ -32,8 +33,13 @@ struct JobEnd {
   std::optional<int> status = std::nullopt;
   std::optional<int> signal = std::nullopt;
   std::string error = {};         // why it could not be started
+  std::string lost = {};          // why it ended, if that was not its own doing: "the process supervisor was stopped"
   std::string error_output = {};  // the last lines
 };
+
+// Whether the kernel could run a program with these arguments and this environment: one text has at most 128 KiB, and
+// all together at most 6 MiB. The error names the size.
+std::expected<void, std::string> check_size(const JobRequest& request);
 
 Json to_message(const JobRequest& request);
 JobRequest job_request_from(const Json& message);

@@ -31,6 +31,7 @@ struct Plan {
   std::vector<std::pair<int, rlimit>> limits;
   PreparedSandbox sandbox;
   pid_t parent = 0;
+  int cgroup = -1;
   int report = -1;  // write end of a pipe that exec closes
 };
 
@@ -38,10 +39,11 @@ struct Report {
   int stage;
   int error;
 };
-constexpr std::array kStages = {"its session could not be made",      "its descriptors could not be set up",
-                                "its directory could not be entered", "its limits could not be set",
-                                "its sandbox could not be set up",    "the program could not be run"};
-enum Stage : int { session, descriptors, directory, limits, sandboxed, program };
+constexpr std::array kStages = {"its session could not be made",       "its cgroup could not be entered",
+                                "its descriptors could not be set up", "its directory could not be entered",
+                                "its limits could not be set",         "its sandbox could not be set up",
+                                "the program could not be run"};
+enum Stage : int { session, cgroup, descriptors, directory, limits, sandboxed, program };
 
 [[noreturn]] void give_up(const Plan& plan, Stage stage) {
   const Report report{stage, errno};
@@ -53,6 +55,7 @@ enum Stage : int { session, descriptors, directory, limits, sandboxed, program }
 [[noreturn]] void become(const Plan& plan) {
   if (setsid() < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) give_up(plan, session);
   if (getppid() != plan.parent) _exit(127);  // the parent died before the line above
+  if (plan.cgroup >= 0 && write(plan.cgroup, "0", 1) != 1) give_up(plan, cgroup);
   for (const auto& [from, to] : plan.moves) {
     if (dup2(from, to) < 0) give_up(plan, descriptors);
   }
@@ -176,6 +179,7 @@ std::expected<pid_t, std::string> launch(const JobRequest& request, const Launch
   const Fd reports(report[0]);
   Fd reporter(report[1]);
   plan.report = high.raise(reporter.get());
+  if (fds.cgroup >= 0) plan.cgroup = high.raise(fds.cgroup);
   plan.parent = getpid();
 
   const pid_t child = start(plan);

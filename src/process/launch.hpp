@@ -15,6 +15,7 @@ namespace allm {
 struct LaunchFds {
   std::vector<std::pair<int, int>> moves;  // {our descriptor, its number in the new process}
   int error_output = -1;                   // becomes standard error, and standard output unless `moves` has one
+  int cgroup = -1;                         // cgroup.procs of the cgroup that the new process enters
 };
 
 // Returns the process id. The process leads a session and a process group of its own and is killed when the caller

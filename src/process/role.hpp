@@ -16,6 +16,8 @@ struct StartedAs {
 
 // The socket to the process that started this one; supervisors and workers have it.
 inline constexpr int kLineFd = 3;
+// A pipe whose other end only the program holds; supervisors have it.
+inline constexpr int kLifelineFd = 4;
 
 // Reads the role from the environment and removes it there. Call it once, before any thread is started.
 StartedAs take_role();

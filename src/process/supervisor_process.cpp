@@ -6,7 +6,6 @@
 #include <csignal>
 #include <fcntl.h>
 #include <poll.h>
-#include <sstream>
 #include <string_view>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -18,15 +17,22 @@
 
 #include "data/read_file.hpp"
 #include "data/utf8_repair.hpp"
-#include "process/launch.hpp"
+#include "process/cgroup.hpp"
+#include "process/sweep.hpp"
 
 namespace allm {
 namespace {
 
 // How much of a job's error output is kept: usually its last lines.
 constexpr std::size_t kTailBytes = 4096;
-constexpr std::size_t kMaxProcBytes = std::size_t{8} << 20U;
+// More than a request whose size was checked: each byte takes at most six in JSON.
 constexpr std::size_t kMaxRequestBytes = std::size_t{64} << 20U;
+// A job that fits into the socket's buffer is sent to the guard that waits; others get a guard of their own.
+constexpr std::size_t kMaxSpareBytes = std::size_t{64} << 10U;
+// How long a guard may take to end its job before it is killed.
+constexpr std::chrono::seconds kGuardTime{6};
+// How long other jobs wait while the processes of a guard that was killed are ended.
+constexpr std::chrono::seconds kStrayTime{2};
 
 Fd watch_process(pid_t pid) { return Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))); }
 
@@ -48,36 +54,18 @@ std::string last_lines(std::string tail) {
   return repair_utf8(tail);
 }
 
-// The id of the job that started a process, from the process's environment; 0 if the variable is missing.
-std::uint64_t job_of(pid_t pid) {
-  const std::string environment = read_file("/proc/" + std::to_string(pid) + "/environ", kMaxProcBytes).value_or("");
-  const std::string name = std::string(kJobVariable) + "=";
-  std::size_t at = 0;
-  while (at < environment.size()) {
-    const std::size_t end = std::min(environment.find('\0', at), environment.size());
-    const std::string_view variable = std::string_view(environment).substr(at, end - at);
-    if (variable.starts_with(name)) return std::strtoull(variable.data() + name.size(), nullptr, 10);
-    at = end + 1;
-  }
-  return 0;
-}
-
-std::vector<pid_t> children() {
-  std::vector<pid_t> pids;
-  std::istringstream list(read_file("/proc/thread-self/children", kMaxProcBytes).value_or(""));
-  for (pid_t pid = 0; list >> pid;) pids.push_back(pid);
-  return pids;
-}
-
 }  // namespace
 
-SupervisorProcess::SupervisorProcess(int line, pid_t program) : line_(line), program_(program) {
-  fcntl(line_, F_SETFD, FD_CLOEXEC);
+SupervisorProcess::SupervisorProcess(int line, int lifeline, pid_t program) : line_(line), program_(program) {
+  for (const int fd : {line, lifeline}) fcntl(fd, F_SETFD, FD_CLOEXEC);
   fcntl(line_, F_SETFL, O_NONBLOCK);
   prctl(PR_SET_NAME, "allm-supervisor");
-  // No process of this user can open the supervisor's memory or environment.
-  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-  // Orphans of jobs are reparented to this process.
+  // No process of the same user may look into this one or take its descriptors.
+  prctl(PR_SET_DUMPABLE, 0);
+  // If a tool has stopped this process, it goes on when the program ends, and ends then. (The signal also comes when
+  // the thread that started this process ends, and has no effect.)
+  prctl(PR_SET_PDEATHSIG, SIGCONT);
+  // Orphans of guards that were killed are reparented to this process.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t signals;
   sigemptyset(&signals);
@@ -85,6 +73,8 @@ SupervisorProcess::SupervisorProcess(int line, pid_t program) : line_(line), pro
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   child_signals_ = Fd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   program_watch_ = watch_process(program_);
+  plan_.lifeline = lifeline;
+  plan_.program = program_watch_.get();
 }
 
 int SupervisorProcess::run() {
@@ -93,7 +83,11 @@ int SupervisorProcess::run() {
     while (turn()) {
     }
   }
-  kill_everything();
+  end_everything();
+  if (!plan_.cgroup.empty()) {
+    kill_cgroup(plan_.cgroup);
+    remove_cgroup(plan_.cgroup);
+  }
   return 0;
 }
 
@@ -104,28 +98,27 @@ bool SupervisorProcess::turn() {
       {program_watch_.get(), POLLIN, 0},
   };
   const std::size_t first_job = watched.size();
-  std::vector<Job*> listening;
+  std::vector<std::uint64_t> ids;
   for (auto& [id, job] : jobs_) {
-    if (!job.error_output) continue;
-    watched.push_back({job.error_output.get(), POLLIN, 0});
-    listening.push_back(&job);
+    watched.push_back({job.guard.line.get(), POLLIN, 0});
+    watched.push_back({job.guard.error_output.get(), POLLIN, 0});
+    ids.push_back(id);
   }
   if (poll(watched.data(), watched.size(), milliseconds_to_next_kill()) < 0 && errno != EINTR) return false;
-  for (std::size_t i = 0; i < listening.size(); ++i) {
-    const short events = watched[first_job + i].revents;
-    if ((events & POLLIN) != 0) {
-      drain(listening[i]->error_output.get(), listening[i]->tail);
-    } else if (events != 0) {
-      listening[i]->error_output.reset();
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const auto job = jobs_.find(ids[i]);
+    const short output = watched[first_job + 2 * i + 1].revents;
+    if ((output & POLLIN) != 0) {
+      drain(job->second.guard.error_output.get(), job->second.tail);
+    } else if (output != 0) {
+      job->second.guard.error_output.reset();
     }
+    if (watched[first_job + 2 * i].revents != 0) take_report(job);
   }
   if (watched[1].revents != 0) reap();
   kill_overdue();
   if (watched[2].revents != 0) return false;
-  if ((watched[0].revents & POLLOUT) != 0) {
-    const ssize_t sent = send(line_, outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL);
-    if (sent > 0) outgoing_.erase(0, static_cast<std::size_t>(sent));
-  }
+  if ((watched[0].revents & POLLOUT) != 0 && !outgoing_.flush(line_)) return false;
   return (watched[0].revents & ~POLLOUT) == 0 || receive();
 }
 
@@ -136,46 +129,90 @@ bool SupervisorProcess::receive() {
   if (got == 0) return false;
   frames_.feed({buffer.data(), static_cast<std::size_t>(got)});
   while (const auto frame = frames_.next(kMaxRequestBytes)) {
-    if (const auto message = parse_json(*frame)) handle(*message);
+    if (const auto message = parse_json(*frame)) handle(*message, *frame);
   }
-  return true;
+  // The program never sends such a frame; without an end it would wait for ever.
+  return !frames_.exceeds(kMaxRequestBytes);
 }
 
-void SupervisorProcess::handle(const Json& message) {
+void SupervisorProcess::handle(const Json& message, const std::string& text) {
   if (message.contains("start")) {
-    start(job_request_from(message));
+    start(message, text);
+  } else if (message.contains("ping")) {
+    send({{"pong", message["ping"]}});
+  } else if (message.contains("containment")) {
+    contain(message["containment"].get<std::string>());
   } else {
     stop(message.at("stop").get<std::uint64_t>(),
          std::chrono::milliseconds(message.at("grace_ms").get<std::int64_t>()));
   }
 }
 
-void SupervisorProcess::start(const JobRequest& request) {
-  const std::size_t count = std::min(request.fds.size(), received_fds_.size());
-  std::vector<Fd> fds(std::make_move_iterator(received_fds_.begin()),
-                      std::make_move_iterator(received_fds_.begin() + static_cast<std::ptrdiff_t>(count)));
-  received_fds_.erase(received_fds_.begin(), received_fds_.begin() + static_cast<std::ptrdiff_t>(count));
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return report({.id = request.id, .error = "pipe failed: " + errno_text(errno)});
+void SupervisorProcess::contain(const std::string& kind) {
+  const auto chosen = choose_containment(containment_named(kind));
+  if (!chosen) {
+    refusal_ = "RuntimeOptions::containment is " + kind + ", but " + chosen.error();
+    return;
   }
-  Job job{.error_output = Fd(ends[0])};
-  const Fd their_end(ends[1]);
-  fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  LaunchFds launch_fds{.error_output = ends[1]};
-  for (std::size_t i = 0; i < count; ++i) launch_fds.moves.emplace_back(fds[i].get(), request.fds[i]);
-  const auto pid = launch(request, launch_fds);
-  if (!pid) return report({.id = request.id, .error = pid.error()});
-  job.pid = *pid;
-  jobs_.emplace(request.id, std::move(job));
+  plan_.containment = *chosen;
+  if (chosen->kind == Containment::cgroup) {
+    auto made = make_supervisor_cgroup();
+    if (made) {
+      cgroup_ = *std::move(made);
+    } else {
+      refusal_ = made.error();
+    }
+    plan_.cgroup = cgroup_.folder;
+  }
+  send({{"chosen", name_of(chosen->kind)}, {"cgroup", plan_.cgroup}});
+  prepare_spare();
+}
+
+void SupervisorProcess::prepare_spare() {
+  if (spare_) return;
+  // Without one, the next job is told why there is no guard.
+  if (auto guard = start_guard(plan_, nullptr)) spare_ = *std::move(guard);
+}
+
+void SupervisorProcess::start(const Json& message, const std::string& text) {
+  GuardJob job{.request = job_request_from(message), .fds = {}};
+  const std::uint64_t id = job.request.id;
+  const auto count = static_cast<std::ptrdiff_t>(std::min(job.request.fds.size(), received_fds_.size()));
+  job.fds.assign(std::make_move_iterator(received_fds_.begin()),
+                 std::make_move_iterator(received_fds_.begin() + count));
+  received_fds_.erase(received_fds_.begin(), received_fds_.begin() + count);
+  if (!refusal_.empty()) return send(to_message(JobEnd{.id = id, .error = refusal_}));
+  if (!start_with_spare(id, text, job.fds)) {
+    auto guard = start_guard(plan_, &job);
+    if (!guard) return send(to_message(JobEnd{.id = id, .error = guard.error()}));
+    jobs_.emplace(id, Job{.guard = *std::move(guard)});
+  }
+  job.fds.clear();
+  prepare_spare();
+}
+
+bool SupervisorProcess::start_with_spare(std::uint64_t id, const std::string& text, const std::vector<Fd>& fds) {
+  if (!spare_ || text.size() > kMaxSpareBytes) return false;
+  std::vector<int> numbers;
+  for (const Fd& fd : fds) numbers.push_back(fd.get());
+  SendQueue queue;
+  if (!queue.send(spare_->line.get(), make_frame(text), numbers) || !queue.empty()) {
+    // A tool has killed or stopped it, or has it filled its buffer.
+    ::kill(spare_->pid, SIGKILL);
+    spare_.reset();
+    return false;
+  }
+  jobs_.emplace(id, Job{.guard = *std::exchange(spare_, std::nullopt)});
+  return true;
 }
 
 void SupervisorProcess::stop(std::uint64_t id, std::chrono::milliseconds grace) {
   const auto job = jobs_.find(id);
-  if (job == jobs_.end()) return;
-  const auto now = Clock::now();
-  if (grace.count() > 0 && !job->second.kill_at) kill(-job->second.pid, SIGTERM);
-  const auto time = now + std::max(grace, std::chrono::milliseconds(0));
+  if (job == jobs_.end() || job->second.is_killed) return;
+  if (grace.count() > 0 && !job->second.kill_at) {
+    ::send(job->second.guard.line.get(), &kTerminateJob, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+  const auto time = Clock::now() + std::max(grace, std::chrono::milliseconds(0));
   job->second.kill_at = std::min(job->second.kill_at.value_or(time), time);
   kill_overdue();
 }
@@ -183,8 +220,20 @@ void SupervisorProcess::stop(std::uint64_t id, std::chrono::milliseconds grace) 
 void SupervisorProcess::kill_overdue() {
   const auto now = Clock::now();
   for (auto& [id, job] : jobs_) {
-    if (job.kill_at && *job.kill_at <= now) kill(-job.pid, SIGKILL);
+    if (job.kill_at && *job.kill_at <= now) kill(job);
   }
+}
+
+void SupervisorProcess::kill(Job& job) {
+  const bool asked = std::exchange(job.is_killed, true);
+  // A namespace ends with its guard, at once.
+  if (asked || plan_.containment.kind == Containment::pid_namespace ||
+      ::send(job.guard.line.get(), &kKillJob, 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1) {
+    ::kill(job.guard.pid, SIGKILL);
+    job.kill_at.reset();
+    return;
+  }
+  job.kill_at = Clock::now() + kGuardTime;
 }
 
 int SupervisorProcess::milliseconds_to_next_kill() const {
@@ -193,68 +242,110 @@ int SupervisorProcess::milliseconds_to_next_kill() const {
     if (job.kill_at && (!next || *job.kill_at < *next)) next = job.kill_at;
   }
   if (!next) return -1;
-  // Already killed: check again soon, in case the kernel needs time to end the process.
-  constexpr std::int64_t kAgain = 10;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - Clock::now()).count();
-  return static_cast<int>(left > 0 ? std::min<std::int64_t>(left, 60'000) : kAgain);
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
+}
+
+bool SupervisorProcess::take_report(Jobs::iterator job) {
+  std::array<char, 16384> buffer{};
+  const ssize_t got = recv(job->second.guard.line.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+  if (got > 0) job->second.frames.feed({buffer.data(), static_cast<std::size_t>(got)});
+  const auto frame = job->second.frames.next(kMaxRequestBytes);
+  const auto message = frame ? parse_json(*frame) : Result<Json>(Json());
+  if (frame && message) {
+    ended_guards_.insert(job->second.guard.pid);
+    finish(job, job_end_from(*message));
+    return true;
+  }
+  // The end of the guard, which reap() sees, says the rest.
+  if (got == 0) job->second.guard.line.reset();
+  return false;
 }
 
 void SupervisorProcess::reap() {
   signalfd_siginfo ignored{};
   while (read(child_signals_.get(), &ignored, sizeof ignored) > 0) {
   }
-  bool left_behind = false;
+  bool has_strays = false;
   while (true) {
     siginfo_t facts{};
-    // The process is not reaped yet, so its id cannot be reused while its group is killed.
-    if (waitid(P_ALL, 0, &facts, WEXITED | WNOHANG | WNOWAIT) != 0 || facts.si_pid == 0) break;
-    const auto job = std::ranges::find_if(jobs_, [&](const auto& entry) { return entry.second.pid == facts.si_pid; });
-    if (job != jobs_.end()) kill(-facts.si_pid, SIGKILL);
-    int wait_status = 0;
-    waitpid(facts.si_pid, &wait_status, 0);
-    if (job != jobs_.end()) end_job(job, wait_status);
-    left_behind = true;
+    if (waitid(P_ALL, 0, &facts, WEXITED | WSTOPPED | WNOHANG | __WALL) != 0 || facts.si_pid == 0) break;
+    if (facts.si_code == CLD_STOPPED) {
+      // A guard that a tool has stopped cannot do its work.
+      if (is_guard(facts.si_pid)) ::kill(facts.si_pid, SIGKILL);
+    } else if (ended_guards_.erase(facts.si_pid) == 0) {
+      has_strays = true;
+      lose_guard(facts.si_pid);
+    }
   }
-  if (left_behind) kill_strays();
+  if (has_strays) end_strays(std::chrono::milliseconds(0));
 }
 
-void SupervisorProcess::end_job(std::map<std::uint64_t, Job>::iterator job, int wait_status) {
-  JobEnd end{.id = job->first};
-  if (WIFSIGNALED(wait_status)) {
-    end.signal = WTERMSIG(wait_status);
-  } else {
-    end.status = WEXITSTATUS(wait_status);
+void SupervisorProcess::lose_guard(pid_t guard) {
+  if (spare_ && spare_->pid == guard) {
+    spare_.reset();
+    return prepare_spare();
   }
-  if (job->second.error_output) drain(job->second.error_output.get(), job->second.tail);
-  end.error_output = last_lines(std::move(job->second.tail));
+  const auto job = std::ranges::find_if(jobs_, [&](const auto& entry) { return entry.second.guard.pid == guard; });
+  if (job == jobs_.end()) return;
+  const bool is_killed = job->second.is_killed;
+  if (job->second.guard.line && take_report(job)) {
+    ended_guards_.erase(guard);
+    return;
+  }
+  job->second.guard.pid = 0;
+  if (!job->second.guard.cgroup.empty()) kill_cgroup(job->second.guard.cgroup);
+  if (plan_.containment.kind != Containment::pid_namespace) end_strays(kStrayTime);
+  if (!job->second.guard.cgroup.empty()) remove_cgroup(job->second.guard.cgroup);
+  finish(job, {.id = job->first, .signal = SIGKILL, .lost = is_killed ? "" : "the process that guards it was killed"});
+}
+
+void SupervisorProcess::finish(Jobs::iterator job, JobEnd end) {
+  if (job->second.guard.error_output) drain(job->second.guard.error_output.get(), job->second.tail);
+  const std::string notes = std::exchange(end.error_output, last_lines(std::move(job->second.tail)));
+  if (!notes.empty()) end.error_output += (end.error_output.empty() ? "" : "\n") + notes;
   jobs_.erase(job);
-  report(end);
+  send(to_message(end));
 }
 
-void SupervisorProcess::kill_strays() {
-  for (const pid_t pid : children()) {
-    if (std::ranges::any_of(jobs_, [&](const auto& entry) { return entry.second.pid == pid; })) continue;
-    if (!jobs_.contains(job_of(pid))) kill(pid, SIGKILL);
+bool SupervisorProcess::is_guard(pid_t pid) const {
+  return (spare_ && spare_->pid == pid) || ended_guards_.contains(pid) ||
+         std::ranges::any_of(jobs_, [&](const auto& entry) { return entry.second.guard.pid == pid; });
+}
+
+void SupervisorProcess::end_strays(std::chrono::milliseconds limit) {
+  const auto strays = [this] {
+    std::vector<pid_t> pids = own_children();
+    std::erase_if(pids, [this](pid_t pid) { return is_guard(pid); });
+    return pids;
+  };
+  if (strays().empty()) return;
+  const auto reap_strays = [&] {
+    for (const pid_t pid : strays()) waitpid(pid, nullptr, WNOHANG | __WALL);
+  };
+  run_sweep({.roots = strays, .reap = reap_strays, .roots_are_children = true, .limit = limit});
+}
+
+void SupervisorProcess::end_everything() {
+  // Guards end their jobs when they lose their line.
+  for (auto& [id, job] : jobs_) job.guard.line.reset();
+  spare_.reset();
+  const auto end = Clock::now() + kGuardTime;
+  while (Clock::now() < end) {
+    const pid_t reaped = waitpid(-1, nullptr, WNOHANG | __WALL);
+    if (reaped < 0) return;
+    end_strays(std::chrono::milliseconds(0));
+    pollfd children{child_signals_.get(), POLLIN, 0};
+    signalfd_siginfo ignored{};
+    if (reaped == 0 && poll(&children, 1, 10) > 0 && read(children.fd, &ignored, sizeof ignored) < 0) return;
   }
-}
-
-void SupervisorProcess::kill_everything() {
-  for (const auto& [id, job] : jobs_) kill(-job.pid, SIGKILL);
   jobs_.clear();
-  // Each process that dies may leave orphans to this one.
-  while (true) {
-    const std::vector<pid_t> left = children();
-    for (const pid_t pid : left) kill(pid, SIGKILL);
-    if (left.empty() || (waitpid(-1, nullptr, 0) < 0 && errno == ECHILD)) return;
-  }
+  ended_guards_.clear();
+  end_strays(kGuardTime);
 }
 
-void SupervisorProcess::report(const JobEnd& end) {
-  const auto text = write_json(to_message(end));
-  if (!text) return;
-  outgoing_ += make_frame(*text);
-  const ssize_t sent = send(line_, outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL);
-  if (sent > 0) outgoing_.erase(0, static_cast<std::size_t>(sent));
+void SupervisorProcess::send(const Json& message) {
+  if (const auto text = write_json(message)) outgoing_.send(line_, make_frame(*text));
 }
 
 }  // namespace allm

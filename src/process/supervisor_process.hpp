@@ -1,62 +1,81 @@
 // The supervisor process itself: starts and ends jobs for the program, and ends when the program does.
 //
-// It is small and has one thread. Jobs are children of the supervisor and not of the program, so the program's own
-// wait() and SIGCHLD handling never see them.
+// It is small and has one thread. Each job has a guard (guard.hpp), which is a child of the supervisor and not of the
+// program, so the program's own wait() and SIGCHLD handling never see it.
 #pragma once
 
 #include <chrono>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <sys/types.h>
 #include <vector>
 
+#include "process/cgroup.hpp"
 #include "process/fd.hpp"
 #include "process/frames.hpp"
+#include "process/guard.hpp"
 #include "process/job.hpp"
+#include "process/send_queue.hpp"
 
 namespace allm {
 
 class SupervisorProcess {
  public:
-  // `line` is the socket to the program, `program` its process id.
-  SupervisorProcess(int line, pid_t program);
-  // Runs until the program has ended, then kills the remaining jobs. Returns the exit status.
+  // `line` is the socket to the program, `lifeline` a pipe that the program holds open, `program` its process id.
+  SupervisorProcess(int line, int lifeline, pid_t program);
+  // Runs until the program has ended, then ends the remaining jobs. Returns the exit status.
   int run();
 
  private:
   using Clock = std::chrono::steady_clock;
   struct Job {
-    pid_t pid = 0;
-    Fd error_output;
-    std::string tail;  // last bytes of the error output
-    std::optional<Clock::time_point> kill_at;
+    Guard guard;
+    FrameReader frames = {};
+    std::string tail = {};  // last bytes of the error output
+    std::optional<Clock::time_point> kill_at = std::nullopt;
+    bool is_killed = false;  // the guard was told to end the job
   };
+  using Jobs = std::map<std::uint64_t, Job>;
 
   // False when the program has ended.
   bool turn();
   bool receive();
-  void handle(const Json& message);
-  void start(const JobRequest& request);
+  void handle(const Json& message, const std::string& text);
+  void contain(const std::string& kind);
+  void start(const Json& message, const std::string& text);
+  // Sends the job to the guard that waits for one; false if there is none, or if the job does not fit.
+  bool start_with_spare(std::uint64_t id, const std::string& text, const std::vector<Fd>& fds);
+  void prepare_spare();
   void stop(std::uint64_t id, std::chrono::milliseconds grace);
   void kill_overdue();
+  void kill(Job& job);
   int milliseconds_to_next_kill() const;
-  // Reaps children: jobs, and orphans that were reparented to this process.
+  // Takes the report of a guard; false if it has not come yet.
+  bool take_report(Jobs::iterator job);
+  // Reaps guards, and orphans of guards that were killed.
   void reap();
-  void end_job(std::map<std::uint64_t, Job>::iterator job, int wait_status);
-  // Kills orphans of ended jobs: processes that had started a session of their own.
-  void kill_strays();
-  void kill_everything();
-  void report(const JobEnd& end);
+  void lose_guard(pid_t guard);
+  void finish(Jobs::iterator job, JobEnd end);
+  bool is_guard(pid_t pid) const;
+  void end_strays(std::chrono::milliseconds limit);
+  void end_everything();
+  void send(const Json& message);
 
   const int line_;
   const pid_t program_;
   Fd program_watch_;
   Fd child_signals_;
+  GuardPlan plan_;
+  SupervisorCgroup cgroup_;  // for containment by cgroups
+  std::string refusal_;      // why no job can be started
   FrameReader frames_;
   std::vector<Fd> received_fds_;
-  std::map<std::uint64_t, Job> jobs_;
-  std::string outgoing_;  // bytes that the program has not received yet
+  Jobs jobs_;
+  std::set<pid_t> ended_guards_;  // that have reported and are not reaped yet
+  std::optional<Guard> spare_;    // waits for its job, so that a start need not wait for a fork
+  SendQueue outgoing_;
 };
 
 }  // namespace allm

@@ -90,7 +90,7 @@ bool has_ended(pid_t pid) {
 bool only_idle_processes_left() {
   return std::ranges::all_of(descendants(getpid()), [](pid_t pid) {
     const std::string name = name_of(pid);
-    return name == "allm-supervisor" || name == "allm-worker";
+    return name == "allm-supervisor" || name == "allm-guard" || name == "allm-worker";
   });
 }
 

@@ -10,7 +10,7 @@ namespace allm::testing {
 
 // Processes, zombies included, that `ancestor` has started, directly or not.
 std::vector<pid_t> descendants(pid_t ancestor);
-// Whether all descendants of this process are supervisors and workers.
+// Whether all descendants of this process are supervisors, guards and workers.
 bool only_idle_processes_left();
 // Processes whose environment contains the text.
 std::vector<pid_t> processes_with(const std::string& environment_text);

@@ -1,6 +1,7 @@
 // misbehave KIND: a command that misbehaves. misbehave program: starts workers and commands for ever, for tests that
 // kill it. misbehave thread KIND: a handler on a pool thread that misbehaves. misbehave dumpable protected|open: says
-// with its status when its memory is protected.
+// with its status when its memory is protected. misbehave hostile KIND MARK: a command that attacks its supervision.
+// misbehave attacked LANE KIND MARK CONTAINMENT: a program that calls such a tool.
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "allm/allm.hpp"
 
+#include "tests/attack/lanes/hostile_processes.hpp"
 #include "tests/lanes/misbehaviour.hpp"
 
 namespace {
@@ -55,6 +57,18 @@ int dumpable(bool protect) {
   return 10 * digits + prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
 }
 
+// Runs until it is killed.
+int call_hostile_tool(const std::string& lane, const std::string& kind, const std::string& mark, int containment) {
+  using namespace allm;
+  Tool tool = lane == "worker" ? testing::hostile_processes::hostile_worker()
+                               : testing::hostile_processes::hostile_command(kind, mark);
+  tool.timeout = std::chrono::hours(1);
+  const auto runtime = Runtime::create({.containment = static_cast<Containment>(containment)});
+  run_tool_calls({{.id = "c", .name = tool.name, .arguments = {{"kind", kind}, {"mark", mark}}}}, {tool}, {},
+                 Engine({.runtime = runtime}));
+  while (true) pause();
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -63,6 +77,13 @@ int main(int count, char** arguments) {
   if (kind == "program") start_processes_for_ever();
   if (kind == "dumpable") return dumpable(std::string_view(arguments[2]) == "protected");
   if (kind == "thread") return run_on_a_thread(arguments[2]);
+  if (kind == "hostile") {
+    allm::testing::hostile_processes::attack_supervision(arguments[2], arguments[3]);
+    return 0;
+  }
+  if (kind == "attacked") {
+    return call_hostile_tool(arguments[2], arguments[3], arguments[4], std::stoi(arguments[5]));
+  }
   const allm::ToolOutcome outcome = allm::testing::misbehave(kind);
   std::puts(std::get<allm::ToolOk>(outcome).value.get<std::string>().c_str());
   return 0;

@@ -1,0 +1,47 @@
+// A guard: the process between the process supervisor and one worker or command.
+//
+// Whatever the tool starts is a descendant of its guard, also after double forks and clone(CLONE_PARENT). The guard
+// ends all of them when the tool ends, when it is told to, and when the supervisor or the program has ended. It has one
+// thread and runs no code of tools.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+#include "process/containment.hpp"
+#include "process/fd.hpp"
+#include "process/job.hpp"
+
+namespace allm {
+
+// The supervisor's side of a guard. Over `line` it sends the job, unless the guard was started with one, and then
+// single bytes; the guard answers with one frame, a JobEnd.
+struct Guard {
+  pid_t pid = 0;
+  Fd line;
+  Fd error_output;          // read end
+  std::string cgroup = {};  // the folder of its job's cgroup, if it has one
+};
+inline constexpr char kTerminateJob = 't';  // SIGTERM to the job's process group
+inline constexpr char kKillJob = 'k';       // ends all processes of the job
+
+struct GuardJob {
+  JobRequest request;
+  std::vector<Fd> fds;  // one for each element of request.fds
+};
+
+// What a guard inherits.
+struct GuardPlan {
+  ChosenContainment containment = {};
+  int lifeline = -1;        // hangs up when the program ends or gives up the supervisor
+  int program = -1;         // pidfd of the program
+  std::string cgroup = {};  // for containment by cgroups: the folder of the supervisor's cgroup
+};
+
+// Starts a guard with a job, or one that waits for its job if `job` is null. Only for the process supervisor, which has
+// one thread.
+std::expected<Guard, std::string> start_guard(const GuardPlan& plan, GuardJob* job);
+
+}  // namespace allm

@@ -1,0 +1,50 @@
+// The guard process itself: a fork of the process supervisor.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <sys/types.h>
+
+#include "process/cgroup.hpp"
+#include "process/fd.hpp"
+#include "process/guard.hpp"
+#include "process/pid_namespace.hpp"
+
+namespace allm {
+
+class GuardProcess {
+ public:
+  // The descriptors are the guard's; it closes all others that it inherited.
+  GuardProcess(const GuardPlan& plan, const IdMaps& maps, int line, int error_output, JobCgroup cgroup);
+  // Never returns to the code of the supervisor.
+  [[noreturn]] void run(GuardJob* job);
+
+ private:
+  void close_inherited(const GuardJob* job) const;
+  void set_up();
+  // Waits for the supervisor to send one. Ends this process if it is not needed any more.
+  GuardJob receive_job();
+  void start(GuardJob& job);
+  // Waits for an event; ends this process when the job is over.
+  void turn();
+  void obey();
+  // Reaps what has ended.
+  void reap();
+  void end_tree();
+  void end_namespace();
+  [[noreturn]] void report();
+  void remove_cgroups() const;
+
+  const GuardPlan plan_;
+  const IdMaps maps_;
+  const int line_;
+  int error_output_;
+  const JobCgroup cgroup_;
+  bool is_alone_ = false;  // supervisor or program have ended
+  Fd child_signals_;
+  std::string failure_;  // of the set-up
+  pid_t tool_ = 0;       // 0 when it has been reaped
+  JobEnd end_;
+};
+
+}  // namespace allm

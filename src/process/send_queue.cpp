@@ -1,0 +1,72 @@
+#include "process/send_queue.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <string_view>
+#include <sys/socket.h>
+#include <utility>
+
+namespace allm {
+namespace {
+
+constexpr std::size_t kMaxSentFds = 8;
+
+// The number of bytes that the socket accepted, 0 if it is full, -1 with errno set if it is broken.
+ssize_t send_now(int socket, std::string_view bytes, const std::vector<int>& fds) {
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxSentFds * sizeof(int))> control{};
+  iovec data{const_cast<char*>(bytes.data()), bytes.size()};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  if (!fds.empty()) {
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(fds.size() * sizeof(int));
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
+    std::memcpy(CMSG_DATA(header), fds.data(), fds.size() * sizeof(int));
+  }
+  ssize_t sent = 0;
+  do {
+    sent = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  } while (sent < 0 && errno == EINTR);
+  return sent < 0 && errno == EAGAIN ? 0 : sent;
+}
+
+}  // namespace
+
+bool SendQueue::send(int socket, std::string bytes, const std::vector<int>& fds) {
+  ssize_t sent = 0;
+  if (pieces_.empty()) sent = send_now(socket, bytes, fds);
+  if (sent < 0) return false;
+  if (static_cast<std::size_t>(sent) == bytes.size()) return true;
+  Piece piece{.bytes = std::move(bytes), .fds = {}, .sent = static_cast<std::size_t>(sent)};
+  for (const int fd : sent > 0 ? std::vector<int>() : fds) {
+    piece.fds.emplace_back(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (!piece.fds.back()) return false;
+  }
+  bytes_ += piece.bytes.size() - piece.sent;
+  pieces_.push_back(std::move(piece));
+  return true;
+}
+
+bool SendQueue::flush(int socket) {
+  while (!pieces_.empty()) {
+    Piece& piece = pieces_.front();
+    std::vector<int> fds;
+    for (const Fd& fd : piece.fds) fds.push_back(fd.get());
+    const ssize_t sent = send_now(socket, std::string_view(piece.bytes).substr(piece.sent), fds);
+    if (sent < 0) return false;
+    if (sent == 0) return true;
+    piece.fds.clear();
+    piece.sent += static_cast<std::size_t>(sent);
+    bytes_ -= static_cast<std::size_t>(sent);
+    if (piece.sent == piece.bytes.size()) pieces_.pop_front();
+  }
+  return true;
+}
+
+}  // namespace allm

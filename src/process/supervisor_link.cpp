@@ -1,0 +1,188 @@
+#include "process/supervisor_link.hpp"
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+
+#include "data/read_file.hpp"
+#include "process/cgroup.hpp"
+#include "process/containment.hpp"
+#include "process/exec_texts.hpp"
+#include "process/helper.hpp"
+#include "process/role.hpp"
+#include "process/secret_variables.hpp"
+#include "process/sweep.hpp"
+
+namespace allm {
+namespace {
+
+constexpr std::size_t kMaxReportBytes = std::size_t{1} << 20U;
+// How long the supervisor may take to end its jobs: a little longer than it waits for its guards.
+constexpr std::chrono::seconds kCloseTime{15};
+
+// 0, or an errno.
+int spawn_supervisor(const std::string& executable, int line, int lifeline, pid_t& pid) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, line, kLineFd);
+  posix_spawn_file_actions_adddup2(&actions, lifeline, kLifelineFd);
+  posix_spawn_file_actions_addclosefrom_np(&actions, kLifelineFd + 1);
+  posix_spawnattr_init(&attributes);
+  sigset_t signals;
+  sigemptyset(&signals);
+  posix_spawnattr_setsigmask(&attributes, &signals);
+  sigfillset(&signals);
+  posix_spawnattr_setsigdefault(&attributes, &signals);
+  // A session of its own keeps terminal signals to the program's process group away from the supervisor.
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  std::string name = "allm-supervisor";
+  std::array<char*, 2> arguments = {name.data(), nullptr};
+  std::vector<std::string> environment = environment_without_secrets();
+  environment.push_back(std::string(kRoleVariable) + "=supervisor:" + std::to_string(getpid()));
+  std::vector<char*> variables = exec_pointers(environment);
+  const int error = posix_spawn(&pid, executable.c_str(), &actions, &attributes, arguments.data(), variables.data());
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  return error;
+}
+
+// A copy whose number differs from those that the supervisor gets: dup2 onto the same number would keep close-on-exec
+// set.
+Fd high_copy(int fd) { return Fd(fcntl(fd, F_DUPFD_CLOEXEC, kLifelineFd + 1)); }
+
+}  // namespace
+
+std::string SupervisorLink::open(const std::string& helper, Containment containment) {
+  const auto executable = find_helper(helper);
+  if (!executable) return executable.error();
+  std::array<int, 2> line{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line.data()) != 0) {
+    return "no socket could be made: " + errno_text(errno);
+  }
+  line_ = Fd(line[0]);
+  const Fd their_line(line[1]);
+  std::array<int, 2> life{};
+  if (pipe2(life.data(), O_CLOEXEC) != 0) {
+    line_.reset();
+    return "no pipe could be made: " + errno_text(errno);
+  }
+  const Fd their_life(life[0]);
+  lifeline_ = Fd(life[1]);
+  const Fd high_line = high_copy(their_line.get());
+  const Fd high_life = high_copy(their_life.get());
+  if (const int error = spawn_supervisor(*executable, high_line.get(), high_life.get(), pid_); error != 0) {
+    line_.reset();
+    lifeline_.reset();
+    return "the process supervisor could not be started from " + *executable + ": " + errno_text(error);
+  }
+  process_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+  frames_ = {};
+  outgoing_ = {};
+  containment_ = Containment::automatic;
+  send(*write_json({{"containment", name_of(containment)}}));
+  return {};
+}
+
+bool SupervisorLink::send(std::string_view text, const std::vector<int>& fds) {
+  return outgoing_.send(line_.get(), make_frame(text), fds);
+}
+
+bool SupervisorLink::receive(std::vector<Json>& messages) {
+  std::array<char, 65536> buffer{};
+  ssize_t got = 0;
+  while ((got = recv(line_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT)) > 0) {
+    frames_.feed({buffer.data(), static_cast<std::size_t>(got)});
+    while (const auto frame = frames_.next(kMaxReportBytes)) {
+      auto message = parse_json(*frame);
+      if (!message) continue;
+      if (message->contains("chosen")) {
+        containment_ = containment_named((*message)["chosen"].get<std::string>());
+        cgroup_ = message->at("cgroup").get<std::string>();
+      } else {
+        messages.push_back(*std::move(message));
+      }
+    }
+  }
+  return got < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+bool SupervisorLink::is_stopped() const {
+  siginfo_t facts{};
+  return pid_ > 0 && waitid(P_PID, static_cast<id_t>(pid_), &facts, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+         facts.si_pid == pid_;
+}
+
+bool SupervisorLink::has_ended(int milliseconds) const {
+  if (process_) {
+    pollfd watched{process_.get(), POLLIN, 0};
+    return poll(&watched, 1, milliseconds) > 0;
+  }
+  siginfo_t facts{};
+  if (waitid(P_PID, static_cast<id_t>(pid_), &facts, WEXITED | WNOHANG | WNOWAIT) != 0 || facts.si_pid == pid_) {
+    return true;
+  }
+  poll(nullptr, 0, milliseconds);
+  return false;
+}
+
+void SupervisorLink::signal(int number) const {
+  // The id may belong to another process if the program has reaped its children itself.
+  if (process_) {
+    syscall(SYS_pidfd_send_signal, process_.get(), number, nullptr, 0);
+  } else {
+    kill(pid_, number);
+  }
+}
+
+void SupervisorLink::reap() {
+  while (pid_ > 0 && waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = 0;
+  process_.reset();
+}
+
+Fd SupervisorLink::end() {
+  lifeline_.reset();
+  if (pid_ > 0 && !has_ended(0)) {
+    // It must not start anything while what it has started is ended.
+    signal(SIGSTOP);
+    if (containment_ != Containment::pid_namespace) {
+      run_sweep({.roots = [pid = pid_] { return children_of(pid); }, .limit = std::chrono::seconds(2)});
+    }
+    signal(SIGKILL);
+  }
+  reap();
+  if (!cgroup_.empty()) {
+    kill_cgroup(cgroup_);
+    remove_cgroup(std::exchange(cgroup_, {}));
+  }
+  return std::move(line_);
+}
+
+void SupervisorLink::close() {
+  line_.reset();
+  lifeline_.reset();
+  if (pid_ <= 0) return;
+  const auto end = std::chrono::steady_clock::now() + kCloseTime;
+  while (!has_ended(20)) {
+    if (is_stopped() || std::chrono::steady_clock::now() > end) {
+      this->end();
+      return;
+    }
+  }
+  reap();
+}
+
+}  // namespace allm

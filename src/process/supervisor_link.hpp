@@ -1,0 +1,63 @@
+// The program's connection to one supervisor process.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+#include "allm/json.hpp"
+#include "allm/runtime.hpp"
+
+#include "process/fd.hpp"
+#include "process/frames.hpp"
+#include "process/send_queue.hpp"
+
+namespace allm {
+
+// One thread at a time. No call waits for the supervisor process, except end() and close().
+class SupervisorLink {
+ public:
+  SupervisorLink() = default;
+  SupervisorLink(const SupervisorLink&) = delete;
+  SupervisorLink& operator=(const SupervisorLink&) = delete;
+  ~SupervisorLink() { close(); }
+
+  // Starts the process. Returns an error message, empty on success.
+  std::string open(const std::string& helper, Containment containment);
+  bool is_open() const { return static_cast<bool>(line_); }
+  int line() const { return line_.get(); }
+
+  // Sends a message, or keeps it until flush(). False with errno set if the process has ended.
+  bool send(std::string_view text, const std::vector<int>& fds = {});
+  bool flush() { return outgoing_.flush(line_.get()); }
+  std::size_t unsent_bytes() const { return outgoing_.size(); }
+  // Adds the messages that have arrived; false if the process has ended.
+  bool receive(std::vector<Json>& messages);
+  // Whether somebody has stopped the process.
+  bool is_stopped() const;
+
+  // Kills the process and all that it has started, and reaps it. Returns the socket, which the thread that drives the
+  // loop closes, so that its number is not reused while the loop still watches it. Blocks for milliseconds, if a tool
+  // has interfered for at most seconds.
+  Fd end();
+  // Lets the process end its jobs and then itself, and reaps it. Blocks until then, but not for a process that hangs.
+  void close();
+
+ private:
+  bool has_ended(int milliseconds) const;
+  void signal(int number) const;
+  void reap();
+
+  Fd line_;
+  Fd lifeline_;
+  Fd process_;  // pidfd
+  pid_t pid_ = 0;
+  Containment containment_ = Containment::automatic;  // the kind that the supervisor has chosen, once it has told
+  std::string cgroup_;                                // of all its jobs
+  FrameReader frames_;
+  SendQueue outgoing_;
+};
+
+}  // namespace allm
