@@ -98,7 +98,7 @@ Json ways_to_send(int fd, const std::string& name) {
   seen["sendmmsg"] = sendmmsg(fd, &messages, 1, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
   sockaddr unspecified{};
   unspecified.sa_family = AF_UNSPEC;
-  connect(fd, &unspecified, sizeof unspecified);
+  seen["connect to nothing"] = connect(fd, &unspecified, sizeof unspecified) == 0;
   seen["connect"] = connect(fd, target, size) == 0;
   return seen;
 }
@@ -303,18 +303,16 @@ const Attacks& attacks() {
   return *all;
 }
 
-const AddedWorkerTool added_attack("sandbox_attack", [](const Json& arguments) {
+const AddedWorkerTool kAttack("sandbox_attack", [](const Json& arguments) {
   return ok(attacks().at(arguments.at("kind").get<std::string>())(arguments));
 });
-const AddedWorkerTool added_system_calls("system_calls",
-                                         [](const Json& arguments) { return ok(system_calls(arguments)); });
-const AddedWorkerTool added_environment("environment",
-                                        [](const Json& arguments) { return ok(environment(arguments)); });
+const AddedWorkerTool kSystemCalls("system_calls", [](const Json& arguments) { return ok(system_calls(arguments)); });
+const AddedWorkerTool kEnvironment("environment", [](const Json& arguments) { return ok(environment(arguments)); });
 
 }  // namespace
 
-const Tool& sandbox_attack_tool() { return added_attack.tool(); }
-const Tool& system_calls_tool() { return added_system_calls.tool(); }
-const Tool& environment_tool() { return added_environment.tool(); }
+const Tool& sandbox_attack_tool() { return kAttack.tool(); }
+const Tool& system_calls_tool() { return kSystemCalls.tool(); }
+const Tool& environment_tool() { return kEnvironment.tool(); }
 
 }  // namespace allm::testing

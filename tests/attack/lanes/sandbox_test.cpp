@@ -501,7 +501,7 @@ TEST_F(AttackSandbox, AWorkerInASandboxStillRunsCommands) {
 // A runtime of its own, so that its supervisor starts with the environment of now.
 class WithKeys {
  public:
-  explicit WithKeys(RuntimeOptions options = {}) {
+  explicit WithKeys(const RuntimeOptions& options = {}) {
     for (const char* name : names()) setenv(name, (std::string(kSecret) + name).c_str(), 1);
     setenv("ALLM_TEST_PLAIN", "plain-value", 1);
     setenv("ALLM_TEST_DATABASE", (std::string("postgres://user:") + kSecret + "@host/db").c_str(), 1);
@@ -530,7 +530,7 @@ TEST(AttackKeys, WorkersDoNotInheritThem) {
     const Json seen = called(environment_tool(), Json::object(), sandbox, keys.engine());
     EXPECT_TRUE(contains(seen["own"], "ALLM_TEST_PLAIN=plain-value")) << seen;
     EXPECT_FALSE(contains(seen["own"], kSecret)) << seen["own"];
-    EXPECT_TRUE(sandbox.network || seen["ancestors"] == "") << seen["ancestors"];
+    EXPECT_TRUE(sandbox.network || seen["ancestors"].get<std::string>().empty()) << seen["ancestors"];
   }
 }
 
