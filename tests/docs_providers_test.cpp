@@ -123,6 +123,20 @@ TEST(DocsProviders, WholeAnswers) {
   EXPECT_EQ(result->text(), "Hello wörld");
 }
 
+TEST(DocsProviders, LimitsOfAnswers) {
+  const HttpServer server([](const ServedRequest&, Reply& reply) { testing::say_hello(reply); });
+  const auto adapter = testing::engine_at(server).adapter();
+  // [providers-answer-limits]
+  const allm::Engine engine({
+      .adapter = adapter,
+      .model = "gpt-4.1-mini",
+      .answer_limits = {.max_calls = 100, .max_argument_bytes = 64 << 10},
+  });
+  // [/providers-answer-limits]
+  ASSERT_TRUE(chat(engine, {user("hi")}).has_value());
+  EXPECT_EQ(engine.options().answer_limits.max_calls, 100U);
+}
+
 TEST(DocsProviders, Retries) {
   const HttpServer server([](const ServedRequest&, Reply& reply) { testing::say_hello(reply); });
   const auto adapter = testing::engine_at(server).adapter();

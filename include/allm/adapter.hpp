@@ -16,9 +16,11 @@
 
 namespace allm {
 
-// Something that an adapter did differently from what the call asks for.
+// Something that an adapter did differently from what the call asks for, or an answer that contradicts itself.
 struct AdapterWarning {
-  std::string setting = {};  // the setting that was left out of the request, by the provider's name
+  // The setting that was left out of the request, by the provider's name; or the part of the answer: output_text,
+  // arguments, name, reasoning, refusal.
+  std::string setting = {};
   std::string message = {};  // for people
 };
 
