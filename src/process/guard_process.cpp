@@ -193,7 +193,7 @@ void GuardProcess::end_tree() {
   if (plan_.containment.kind == Containment::pid_namespace) return end_namespace();
   if (cgroup_.kill) [[maybe_unused]]
     const ssize_t written = write(cgroup_.kill.get(), "1", 1);
-  const std::string left = run_sweep({.roots = own_children, .reap = [this] { reap(); }, .roots_are_children = true});
+  const std::string left = run_sweep({.roots = own_children, .reap = [this] { reap(); }, .roots_keep_ids = true});
   if (!left.empty()) end_.error_output = "allm: " + left;
 }
 

@@ -159,7 +159,9 @@ Fd SupervisorLink::end() {
     // It must not start anything while what it has started is ended.
     signal(SIGSTOP);
     if (containment_ != Containment::pid_namespace) {
-      run_sweep({.roots = [pid = pid_] { return children_of(pid); }, .limit = std::chrono::seconds(2)});
+      run_sweep({.roots = [pid = pid_] { return children_of(pid); },
+                 .roots_keep_ids = true,
+                 .limit = std::chrono::seconds(2)});
     }
     signal(SIGKILL);
   }

@@ -323,7 +323,7 @@ void SupervisorProcess::end_strays(std::chrono::milliseconds limit) {
   const auto reap_strays = [&] {
     for (const pid_t pid : strays()) waitpid(pid, nullptr, WNOHANG | __WALL);
   };
-  run_sweep({.roots = strays, .reap = reap_strays, .roots_are_children = true, .limit = limit});
+  run_sweep({.roots = strays, .reap = reap_strays, .roots_keep_ids = true, .limit = limit});
 }
 
 void SupervisorProcess::end_everything() {

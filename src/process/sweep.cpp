@@ -87,7 +87,7 @@ int signal_member(const Member& member, int signal) {
 
 // Signals the roots until a look at the list finds no new one.
 void signal_roots(const Sweep& sweep, int signal) {
-  if (!sweep.roots_are_children) return;
+  if (!sweep.roots_keep_ids) return;
   constexpr int kMaxLooks = 100;
   std::unordered_set<pid_t> signalled;
   for (int i = 0; i < kMaxLooks; ++i) {

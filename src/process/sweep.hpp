@@ -19,9 +19,10 @@ struct Sweep {
   std::function<std::vector<pid_t>()> roots;
   // Called between passes; reaps those that are children of the caller.
   std::function<void()> reap = [] {};
-  // Whether the roots are children of the caller: then their ids cannot be reused, and signals need no check. Processes
-  // that replace themselves all the time are too fast for checks; they are the caller's children if it is a subreaper.
-  bool roots_are_children = false;
+  // Whether the ids of roots cannot be reused, because their parent is the caller or is stopped: then signals need no
+  // check. Processes that replace themselves all the time are too fast for checks; they become roots if that parent is
+  // a subreaper.
+  bool roots_keep_ids = false;
   // After this time the sweep gives up. Processes that wait for a disk or a network file system end late.
   std::chrono::milliseconds limit = std::chrono::seconds(5);
 };

@@ -98,6 +98,17 @@ TEST(DocsLanes, Keys) {
   EXPECT_EQ(engine.runtime()->options().worker_secrets.size(), 1U);
 }
 
+TEST(DocsLanes, Containment) {
+  // [lanes-containment]
+  // This program's tools use sudo, which has no effect in a user namespace.
+  const auto runtime = allm::Runtime::create({.containment = allm::Containment::sweep});
+  const allm::Engine engine({.runtime = runtime});
+  // [/lanes-containment]
+  const allm::Tool echo{.name = "echo", .command = allm::Command{.argv = {"echo", "contained"}}};
+  const auto batch = allm::run_tool_calls({{.id = "c", .name = "echo"}}, {echo}, {}, engine);
+  EXPECT_EQ(batch->messages.at(0).text(), "contained");
+}
+
 TEST(DocsLanes, Support) {
   // [lanes-support]
   const allm::SandboxSupport support = allm::sandbox_support();

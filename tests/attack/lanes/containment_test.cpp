@@ -119,6 +119,11 @@ TEST_P(AttackContainment, AToolKillsOrStopsItsGuard) {
   }
 }
 
+TEST_P(AttackContainment, AToolKillsSupervisorAndGuard) {
+  if (GetParam() == Containment::sweep) GTEST_SKIP() << "not promised: no process is left that could find the others";
+  for (const In lane : lanes(In::worker)) expect_contained(lane, "kills_all_watchers_and_stays");
+}
+
 TEST_P(AttackContainment, ProcessesInSessionsOfTheirOwnEndWithTheCall) {
   for (const char* kind : {"bombs_and_stays", "moving_bombs_and_stays"}) {
     for (const In lane : lanes(In::command)) expect_contained(lane, kind);

@@ -179,6 +179,12 @@ const std::map<std::string, Attack>& attacks() {
          signal_watchers(SIGSTOP);
          hide(mark);
        }},
+      {"kills_all_watchers_and_stays",
+       [](const std::string& mark) {
+         start_hidden(mark);
+         signal_watchers(SIGKILL);
+         hide(mark);
+       }},
       {"bombs_and_stays",
        [](const std::string& mark) {
          start_hidden(mark, kBombs);
