@@ -86,9 +86,26 @@ function(allm_add_unit_tests)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/validators/*.cpp")
   allm_add_unit_test_executable(allm_validator_tests ${sources})
   allm_add_unit_test_run(allm_validator_tests allm_validator_tests)
+  allm_add_soak()
   allm_add_lane_tests()
   allm_add_compile_failure_tests()
   allm_add_foreign_driver()
+endfunction()
+
+# tests/attack/soak/: threads of random operations, and programs that exit in the middle of them. ALLM_SOAK_SECONDS is the
+# time of the first; ALLM_TEST_SCALE multiplies the number of programs.
+function(allm_add_soak)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/attack/soak/*.cpp")
+  add_executable(allm_soak ${sources} "${PROJECT_SOURCE_DIR}/tests/http_server.cpp")
+  set_target_properties(allm_soak PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  target_include_directories(allm_soak PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(allm_soak PRIVATE allm_testing_lib Threads::Threads OpenSSL::SSL allm_flags)
+  allm_use_program_pch(allm_soak)
+  allm_add_test(allm_soak 900 unit $<TARGET_FILE:allm_soak>)
+  allm_add_test(allm_soak_exits 900 unit $<TARGET_FILE:allm_soak> --exits 10)
+  # The program may exit between the end of a thread and the join with it, which is not a leak.
+  string(REPLACE "TSAN_OPTIONS=" "TSAN_OPTIONS=report_thread_leaks=0:" environment "${ALLM_TEST_ENVIRONMENT}")
+  set_tests_properties(allm_soak allm_soak_exits PROPERTIES ENVIRONMENT "${environment}")
 endfunction()
 
 # tests/foreign/: the program through which `make foreign` calls models. Only that job builds it.

@@ -6,6 +6,7 @@
 #include <simdjson.h>
 
 #include "data/immortal.hpp"
+#include "data/lasting_simdjson.hpp"
 #include "data/text_sink.hpp"
 
 namespace allm::codec {
@@ -15,6 +16,8 @@ namespace {
 // A parser keeps about 14 bytes for each byte of the longest text it has read. Above this size the
 // memory is freed, so that one large document does not occupy memory on every thread that read one.
 constexpr std::size_t kKeptTextBytes = 256U << 10U;
+
+[[maybe_unused]] const bool kept_simdjson = keep_simdjson();
 
 simdjson::error_code parse(std::string_view text, std::size_t max_depth, Tape& tape) {
   auto& parser = thread_instance<simdjson::dom::parser>();

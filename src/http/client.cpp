@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <openssl/crypto.h>
 #include <optional>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -24,8 +25,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+CURLcode init_curl() {
+  // Without its handler at exit, which would free what connections on other threads still use. This has no effect if
+  // the program has initialised OpenSSL before.
+  OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
+  return curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
 CURLM* make_multi() {
-  static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
+  static const CURLcode initialised = init_curl();
   return initialised == CURLE_OK ? curl_multi_init() : nullptr;
 }
 

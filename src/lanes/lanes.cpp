@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "data/immortal.hpp"
 #include "lanes/command_call.hpp"
 #include "lanes/worker_wire.hpp"
 #include "process/helper.hpp"
@@ -26,7 +27,7 @@ class LaneCalls : public OutsideCalls {
 }  // namespace
 
 const OutsideCalls& lane_calls() {
-  static const LaneCalls calls;
+  static const LaneCalls& calls = immortal<LaneCalls>();
   return calls;
 }
 
