@@ -33,7 +33,11 @@ ApproveSource::ApproveSource(std::shared_ptr<const Run> run, Thread thread, std:
       thread_(std::move(thread)),
       pending_(std::move(pending)),
       decisions_(std::move(decisions)),
-      calls_(pending_.begin(), pending_.end()) {}
+      calls_(pending_.begin(), pending_.end()) {
+  // The first of equal ids counts.
+  for (const PendingToolCall& call : pending_) pending_by_id_.try_emplace(call.id, &call);
+  for (const CallDecision& decision : decisions_) decisions_by_id_.try_emplace(decision.tool_call_id, &decision);
+}
 
 Poll ApproveSource::poll(const Waker& waker) {
   if (state_ == State::begin) {
@@ -50,20 +54,20 @@ Poll ApproveSource::poll(const Waker& waker) {
 }
 
 const PendingToolCall* ApproveSource::find_pending(const std::string& id) const {
-  const auto found = std::ranges::find(pending_, id, &PendingToolCall::id);
-  return found != pending_.end() ? &*found : nullptr;
+  const auto found = pending_by_id_.find(id);
+  return found != pending_by_id_.end() ? found->second : nullptr;
 }
 
 const CallDecision* ApproveSource::find_decision(const std::string& id) const {
-  const auto found = std::ranges::find(decisions_, id, &CallDecision::tool_call_id);
-  return found != decisions_.end() ? &*found : nullptr;
+  const auto found = decisions_by_id_.find(id);
+  return found != decisions_by_id_.end() ? found->second : nullptr;
 }
 
-Status ApproveSource::check_decision(std::size_t index) const {
+Status ApproveSource::check_decision(std::size_t index, const Ids& unanswered) const {
   const CallDecision& decision = decisions_[index];
   const std::string& id = decision.tool_call_id;
   const PendingToolCall* call = find_pending(id);
-  if (call == nullptr || !is_unanswered(thread_.messages, id)) {
+  if (call == nullptr || !unanswered.contains(id)) {
     return std::unexpected(Error(SessionError{SessionError::Reason::unknown_tool_call_id},
                                  "no call '" + id + "' is pending", {{"tool_call_id", id}}));
   }
@@ -84,8 +88,9 @@ Status ApproveSource::check_decision(std::size_t index) const {
 }
 
 Status ApproveSource::check() const {
+  const Ids unanswered = unanswered_calls(thread_.messages);
   for (std::size_t i = 0; i < decisions_.size(); ++i) {
-    if (Status valid = check_decision(i); !valid) return valid;
+    if (Status valid = check_decision(i, unanswered); !valid) return valid;
   }
   if (Status valid = validate(thread_); !valid) return valid;
   if (Status paired = check_pairs(thread_.messages, 0, ValidationError::Reason::invalid_thread); !paired) return paired;

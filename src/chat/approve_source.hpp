@@ -3,6 +3,9 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "allm/approve.hpp"
@@ -30,8 +33,11 @@ class ApproveSource : public EventSource {
  private:
   enum class State : std::uint8_t { begin, tools, done };
 
+  using Ids = std::unordered_set<std::string_view>;
+
   Status check() const;
-  Status check_decision(std::size_t index) const;
+  // `unanswered`: the ids of the calls that have no result in the thread.
+  Status check_decision(std::size_t index, const Ids& unanswered) const;
   // Checks the decisions and starts the calls.
   Status begin();
   void finish();
@@ -42,6 +48,8 @@ class ApproveSource : public EventSource {
   Thread thread_;
   std::vector<PendingToolCall> pending_;
   std::vector<CallDecision> decisions_;
+  std::unordered_map<std::string_view, const PendingToolCall*> pending_by_id_;
+  std::unordered_map<std::string_view, const CallDecision*> decisions_by_id_;
   std::vector<ToolCall> calls_;  // the pending ones, for `tools_`
   std::optional<ToolTurn> tools_;
   State state_ = State::begin;

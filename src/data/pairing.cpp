@@ -128,15 +128,19 @@ MessageList with_missing_results(const MessageList& messages) {
   return complete;
 }
 
-bool is_unanswered(const MessageList& messages, const std::string& id) {
+std::unordered_set<std::string_view> unanswered_calls(const MessageList& messages) {
+  std::unordered_set<std::string_view> answered;
+  std::unordered_set<std::string_view> unanswered;
   for (std::size_t i = messages.size(); i > 0; --i) {
     const Message& message = messages[i - 1];
-    if (message.role == Role::tool && message.tool_call_id == id) return false;
-    if (message.role == Role::assistant && !message.tool_calls.empty()) {
-      return std::ranges::any_of(message.tool_calls, [&](const ToolCall& call) { return call.id == id; });
+    if (message.role == Role::tool && message.tool_call_id) answered.insert(*message.tool_call_id);
+    if (message.role != Role::assistant || message.tool_calls.empty()) continue;
+    for (const ToolCall& call : message.tool_calls) {
+      if (!answered.contains(call.id)) unanswered.insert(call.id);
     }
+    break;
   }
-  return false;
+  return unanswered;
 }
 
 }  // namespace allm

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 
 #include "allm/error.hpp"
 #include "allm/thread.hpp"
@@ -26,7 +28,7 @@ bool lacks_results(const MessageList& messages, std::size_t from);
 // messages that check_pairs accepts.
 MessageList with_missing_results(const MessageList& messages);
 
-// Whether the call belongs to the last turn of the thread and has no result.
-bool is_unanswered(const MessageList& messages, const std::string& id);
+// The ids of the calls of the thread's last turn that have no result. The views are those of the messages.
+std::unordered_set<std::string_view> unanswered_calls(const MessageList& messages);
 
 }  // namespace allm

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "chat/open_run.hpp"
 #include "data/tool_errors.hpp"
@@ -228,25 +230,35 @@ Result<Session> submit_tool_results(Session session, std::span<const SubmittedRe
   }
   JsonToolResultEncoder built_in;
   ToolResultEncoder& writer = encoder != nullptr ? *encoder : built_in;
+  std::vector<PendingToolCall>& calls = session.pending_tool_calls;
+  std::unordered_map<std::string_view, std::size_t> places;  // of the calls that have no result yet
+  for (std::size_t i = 0; i < calls.size(); ++i) places.try_emplace(calls[i].id, i);
+  std::vector<bool> is_answered(calls.size());
   for (const SubmittedResult& submitted : results) {
-    const auto pending = std::find_if(session.pending_tool_calls.begin(), session.pending_tool_calls.end(),
-                                      [&](const ToolCall& call) { return call.id == submitted.tool_call_id; });
-    if (pending == session.pending_tool_calls.end()) {
+    const auto place = places.find(submitted.tool_call_id);
+    if (place == places.end()) {
       return std::unexpected(Error(SessionError{SessionError::Reason::unknown_tool_call_id},
                                    "no call '" + submitted.tool_call_id + "' is pending",
                                    {{"tool_call_id", submitted.tool_call_id}}));
     }
     Result<std::string> content = writer.encode(submitted.result);
     if (!content) {
+      const ToolCall& call = calls[place->second];
       return std::unexpected(
-          tool_error(*pending, ToolError::Reason::encoding_failed,
-                     "the result of call '" + pending->id + "' cannot be written: " + content.error().message()));
+          tool_error(call, ToolError::Reason::encoding_failed,
+                     "the result of call '" + call.id + "' cannot be written: " + content.error().message()));
     }
     session.thread.messages.push_back(submitted.is_error ? failed_result(submitted.tool_call_id, *std::move(content))
                                                          : tool_result(submitted.tool_call_id, *std::move(content)));
-    session.pending_tool_calls.erase(pending);
+    is_answered[place->second] = true;
+    places.erase(place);
   }
-  if (session.pending_tool_calls.empty()) session.status = SessionStatus::idle;
+  std::vector<PendingToolCall> left;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (!is_answered[i]) left.push_back(std::move(calls[i]));
+  }
+  calls = std::move(left);
+  if (calls.empty()) session.status = SessionStatus::idle;
   return session;
 }
 

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -67,12 +69,15 @@ Session SessionReducer::unfinished_approval() const {
   if (answers.empty() && collector_.failed()) return before_;
   Session left = seed_;
   std::vector<PendingToolCall> unanswered;
+  std::unordered_map<std::string_view, const Message*> by_id;
+  for (const Message& message : answers) {
+    if (message.tool_call_id) by_id.try_emplace(*message.tool_call_id, &message);
+  }
   for (const PendingToolCall& call : seed_.pending_tool_calls) {
-    const auto answer =
-        std::ranges::find_if(answers, [&](const Message& message) { return message.tool_call_id == call.id; });
+    const auto answer = by_id.find(call.id);
     // A call that asked the user has no answer yet: it asks again when it is approved again.
-    if (!asking_.contains(call.id) && answer != answers.end()) {
-      left.thread.messages.push_back(*answer);
+    if (!asking_.contains(call.id) && answer != by_id.end()) {
+      left.thread.messages.push_back(*answer->second);
     } else {
       unanswered.push_back(call);
     }

@@ -126,7 +126,7 @@ TEST(AttackProviderPolls, ARunEndsAtItsDeadlineAndWhenItIsCancelled) {
 
 // 160,000 calls took 178 s in one poll, with a run_timeout of 20 s.
 TEST(AttackProviderPolls, ARunEndsAtItsDeadlineWhileTheAnswerIsDecoded) {
-  std::vector<Call> many(1'000, Call{"same"});
+  const std::vector<Call> many(20'000, Call{"same"});
   std::string piece = gemini_stream(many);
   piece.resize(piece.find("data: {\"candidates\":[{\"finishReason\""));
   class Flood : public Adapter {
