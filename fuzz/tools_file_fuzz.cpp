@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!tool.command) continue;
     allm::Json arguments = allm::Json::object();
     for (const std::string& name : allm::template_names(tool.command->argv)) arguments[name] = name;
-    const auto words = allm::expand_command(tool.command->argv, arguments);
+    const auto words = allm::expand_command(*tool.command, arguments);
     // All arguments are given, so no word is left out.
     if (words && words->size() != tool.command->argv.size()) __builtin_trap();
   }

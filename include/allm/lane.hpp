@@ -68,10 +68,15 @@ enum class CommandOutput : std::uint8_t {
 // A program that runs as a tool. It is started directly, never through a shell.
 struct Command {
   // `{name}` is replaced by the argument of that name; `{{` and `}}` are braces. An element whose argument is missing
-  // is left out. An element that consists of one placeholder whose value is a list becomes one element per item. Values
-  // that are not texts are written as JSON. A value that begins with `-` where an option could begin is refused, unless
-  // an element `--` comes before it.
+  // is left out. An element that consists of one placeholder whose value is a list becomes one element per item; an
+  // empty list counts as missing. Values that are not texts are written as JSON. A value that begins with `-` where an
+  // option could begin is refused, unless an element `--` comes before it.
   std::vector<std::string> argv = {};
+  // Neighbouring elements of `argv` that are left out together if an argument of one of them is missing:
+  // {{"--config", "{cfg}"}}. Needed for an argument that may be missing after an option, because the next element would
+  // take its place: with this group the option is left out too; with the group {"{cfg}"} it stays. A tool without the
+  // group is an error before the first model call, unless its schema requires the argument.
+  std::vector<std::vector<std::string>> groups = {};
   CommandInput input = CommandInput::arguments;
   CommandOutput output = CommandOutput::text;
   // Names of environment variables of this program that the command inherits. Other variables, such as those with API

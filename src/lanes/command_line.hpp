@@ -12,11 +12,11 @@
 namespace allm {
 
 // The words of a command's argv for these arguments; see Command. Fails with a message for the model.
-std::expected<std::vector<std::string>, std::string> expand_command(const std::vector<std::string>& argv,
-                                                                    const Json& arguments);
+std::expected<std::vector<std::string>, std::string> expand_command(const Command& command, const Json& arguments);
 
-// What is wrong with a template, as a message for its author; nullopt if it is valid.
-std::optional<std::string> template_error(const std::vector<std::string>& argv);
+// What is wrong with a command's argv and groups, as a message for its author; nullopt if they are valid. `schema` is
+// that of the tool: the arguments that it does not require may be missing.
+std::optional<std::string> template_error(const Command& command, const Json& schema);
 
 // The names of the arguments that a valid template uses.
 std::vector<std::string> template_names(const std::vector<std::string>& argv);

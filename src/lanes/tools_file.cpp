@@ -108,13 +108,12 @@ class ToolsFileReader {
 
   std::optional<Command> read_command(const TomlTable& table, const Tool& tool) {
     Command command;
-    auto argv = table.texts("command");
-    if (!argv && table.find("command") == nullptr) {
+    if (table.find("command") == nullptr) {
       if (!tool.manual) table.report("a command is missing; a tool without one must be manual");
       return std::nullopt;
     }
-    command.argv = std::move(argv).value_or(std::vector<std::string>());
-    if (table.find("command") != nullptr) check_template(table, command.argv, tool.schema);
+    read_argv(table, command);
+    check_template(table, command, tool.schema);
     if (!command.argv.empty()) command.argv.front() = resolved(command.argv.front(), false);
     set_word(table, "input", command.input, {{"arguments", CommandInput::arguments}, {"json", CommandInput::json}});
     set_word(table, "output", command.output,
@@ -132,11 +131,33 @@ class ToolsFileReader {
     return command;
   }
 
-  void check_template(const TomlTable& table, const std::vector<std::string>& argv, const Json& schema) {
-    if (auto error = template_error(argv)) return table.report("command", *error);
+  // A list in the list is a group.
+  void read_argv(const TomlTable& table, Command& command) {
+    const toml::array* const list = table.find("command")->as_array();
+    const auto is_text = [](const toml::node& item) { return item.is_string(); };
+    const auto add = [&](const toml::node& item) {
+      if (const auto* text = item.as_string()) {
+        command.argv.push_back(text->get());
+        return true;
+      }
+      const toml::array* const group = item.as_array();
+      if (group == nullptr || !std::all_of(group->begin(), group->end(), is_text)) return false;
+      command.groups.emplace_back();
+      for (const toml::node& element : *group) command.groups.back().push_back(element.as_string()->get());
+      command.argv.insert(command.argv.end(), command.groups.back().begin(), command.groups.back().end());
+      return true;
+    };
+    if (list != nullptr && std::all_of(list->begin(), list->end(), add)) return;
+    command.argv.clear();
+    command.groups.clear();
+    table.report("command", "must be a list of texts, and of lists of texts for groups");
+  }
+
+  void check_template(const TomlTable& table, const Command& command, const Json& schema) {
+    if (auto error = template_error(command, schema)) return table.report("command", *error);
     const auto properties = schema.is_object() ? schema.find("properties") : schema.end();
     if (!schema.is_object() || properties == schema.end() || !properties->is_object()) return;
-    for (const std::string& name : template_names(argv)) {
+    for (const std::string& name : template_names(command.argv)) {
       if (!properties->contains(name)) {
         table.report("command", "uses {" + name + "}, which the schema does not declare");
       }

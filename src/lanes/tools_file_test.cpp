@@ -92,7 +92,8 @@ TEST(ToolsFile, SaysWhereAndWhatIsWrong) {
   EXPECT_EQ(error_of("[[tool]]\nname = \"t\"\ncommand = [\"x\"]\ncomand = 1\n").substr(0, 40),
             "t.toml:4: tool 't': 'comand' is not know");
   EXPECT_EQ(error_of("\n[[tool]]\nname = \"t\"\ncommand = \"x\"\n"),
-            "t.toml:4: tool 't': 'command' must be a list of texts\nt.toml:4: tool 't': 'command' names no program");
+            "t.toml:4: tool 't': 'command' must be a list of texts, and of lists of texts for groups\nt.toml:4: tool "
+            "'t': 'command' names no program");
   EXPECT_EQ(error_of("[[tool]]\nname = \"t\"\ncommand = [\"x\"]\ntimeout = 5\n"),
             "t.toml:4: tool 't': 'timeout' must be a time, such as \"250ms\", \"10s\", \"2m\" or \"1h\"");
   EXPECT_EQ(error_of("[[tool]]\nname = \"t\"\ncommand = [\"x\", \"{a\"]\n"),
@@ -135,7 +136,7 @@ TEST(ToolsFile, TheErrorOfAMissingFileNamesIt) {
 TEST(CommandLine, PutsArgumentsWhereTheTemplateSays) {
   using Words = std::vector<std::string>;
   const auto expand = [](Words argv, const Json& arguments) {
-    const auto words = expand_command(argv, arguments);
+    const auto words = expand_command(Command{.argv = std::move(argv)}, arguments);
     return words ? *words : Words{"refused: " + words.error()};
   };
   const Json arguments = {{"s", "a b"},    {"n", 2.5},           {"t", true},   {"o", {{"k", 1}}},
@@ -149,6 +150,75 @@ TEST(CommandLine, PutsArgumentsWhereTheTemplateSays) {
   EXPECT_EQ(expand({"p", "--", "{l}"}, {{"l", {"-x"}}}), (Words{"p", "--", "-x"}));
   EXPECT_EQ(expand({"p", "-{s}"}, arguments), (Words{"p", "-a b"})) << "the author's own dash";
   EXPECT_EQ(expand({"p", "{s}"}, {{"s", std::string("a\0b", 3)}}).at(0).substr(0, 7), "refused");
+}
+
+using Words = std::vector<std::string>;
+
+Words expanded(const Command& command, const Json& arguments) {
+  const auto words = expand_command(command, arguments);
+  return words ? *words : Words{words.error()};
+}
+
+TEST(CommandLine, AGroupIsLeftOutTogether) {
+  const Command command{.argv = {"p", "--config", "{cfg}", "-v", "{list}", "{file}"},
+                        .groups = {{"--config", "{cfg}"}, {"{list}"}}};
+  EXPECT_EQ(expanded(command, {{"file", "f"}}), (Words{"p", "-v", "f"}));
+  EXPECT_EQ(expanded(command, {{"file", "f"}, {"cfg", nullptr}, {"list", Json::array()}}), (Words{"p", "-v", "f"}));
+  EXPECT_EQ(expanded(command, {{"file", "f"}, {"cfg", "c"}, {"list", {"a", "b"}}}),
+            (Words{"p", "--config", "c", "-v", "a", "b", "f"}));
+  EXPECT_EQ(expanded(command, {{"file", "f"}, {"cfg", "-c"}}).at(0).substr(0, 14), "argument 'cfg'");
+}
+
+TEST(CommandLine, NoElementTakesThePlaceOfAMissingValueOfAnOption) {
+  const Command command{.argv = {"p", "--config", "{cfg}", "{file}"}};
+  EXPECT_EQ(expanded(command, {{"cfg", "c"}, {"file", "f"}}), (Words{"p", "--config", "c", "f"}));
+  EXPECT_EQ(expanded(command, {{"file", "f"}}), Words{"argument 'cfg' is missing, and the option '--config' needs it"});
+  for (const Words& argv : std::vector<Words>{{"p", "--x=1", "{a}"},
+                                              {"p", "-x", "--", "{a}"},
+                                              {"p", "-", "{a}"},
+                                              {"p", "--", "-x", "{a}"},
+                                              {"p", "word", "{a}"},
+                                              {"-p", "{a}"}}) {
+    EXPECT_EQ(expanded({.argv = argv}, Json::object()), Words(argv.begin(), argv.end() - 1));
+  }
+}
+
+TEST(CommandLine, AnArgumentThatMayBeMissingAfterAnOptionIsAnErrorOfTheTemplate) {
+  const Json requires_a = {{"required", {"a"}}};
+  const auto error = [](const Command& command, const Json& schema) {
+    return template_error(command, schema).value_or("none");
+  };
+  const std::string hint = error({.argv = {"ls", "-l", "{a}"}}, Json::object());
+  EXPECT_EQ(
+      hint,
+      R"(has '{a}' after the option '-l', but 'a' may be missing: group ["-l", "{a}"] if the option is then left )"
+      R"(out too, or ["{a}"] if the option stays, or make 'a' required in the schema)");
+  EXPECT_EQ(error({.argv = {"ls", "-l", "{a}"}}, requires_a), "none");
+  EXPECT_NE(error({.argv = {"ls", "-l", "{a}:{b}"}}, requires_a).find("'b' may be missing"), std::string::npos);
+  EXPECT_EQ(error({.argv = {"ls", "-l", "{a}"}, .groups = {{"{a}"}}}, Json::object()), "none");
+  EXPECT_EQ(error({.argv = {"ls", "-l", "{a}"}, .groups = {{"-l", "{a}"}}}, Json::object()), "none");
+  EXPECT_EQ(error({.argv = {"ls", "-l", "--", "{a}"}}, Json::object()), "none");
+  EXPECT_EQ(error({.argv = {"ls", "--color={c}", "{a}"}}, Json::object()), "none");
+  EXPECT_NE(error({.argv = {"ls", "{a}"}, .groups = {{"-x", "{a}"}}}, Json::object()).find("no neighbouring"),
+            std::string::npos);
+  EXPECT_NE(error({.argv = {"ls", "-l"}, .groups = {{"-l"}}}, Json::object()).find("uses no argument"),
+            std::string::npos);
+  EXPECT_NE(error({.argv = {"ls", "{a}"}, .groups = {{}}}, Json::object()).find("empty group"), std::string::npos);
+}
+
+TEST(ToolsFile, AListInACommandIsAGroup) {
+  const auto tools = tools_from_toml(
+      "[[tool]]\nname = \"t\"\ncommand = [\"p\", [\"--config\", \"{cfg}\"], \"-v\", [\"{x}\"], \"{file}\"]\n");
+  ASSERT_TRUE(tools.has_value()) << tools.error().message();
+  EXPECT_EQ(tools->front().command->argv, (Words{"p", "--config", "{cfg}", "-v", "{x}", "{file}"}));
+  EXPECT_EQ(tools->front().command->groups, (std::vector<Words>{{"--config", "{cfg}"}, {"{x}"}}));
+  EXPECT_NE(error_of("[[tool]]\nname = \"t\"\ncommand = [\"p\", \"-o\", \"{x}\"]\n").find("'x' may be missing"),
+            std::string::npos);
+  EXPECT_NE(error_of("[[tool]]\nname = \"t\"\ncommand = [\"p\", [\"-o\", 1]]\n").find("lists of texts"),
+            std::string::npos);
+  EXPECT_EQ(error_of("[[tool]]\nname = \"t\"\ncommand = [\"p\", \"-o\", \"{x}\"]\n"
+                     "schema = { required = [\"x\"], properties = { x = {} } }\n"),
+            "none");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <expected>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "allm/runtime.hpp"
@@ -35,6 +36,8 @@ class OutsideCalls {
 
   // Whether processes can be started; if not, the reason.
   virtual std::expected<void, std::string> check(const Runtime& runtime) const = 0;
+  // What is wrong with the command of a tool, as a message for its author; nullopt if it is valid.
+  virtual std::optional<std::string> command_error(const Tool& tool) const = 0;
   // A call of a tool for which runs_outside() holds, ready to be started; null if it was answered at once. Shared: the
   // runner, the process and its timers each keep the call as long as they need it.
   virtual std::shared_ptr<OutsideCall> prepare(Runtime& runtime, const Tool& tool, const Json& arguments,

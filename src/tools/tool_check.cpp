@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,20 @@ Status check_schemas(const Run& run) {
             "invalid request: " + messages + "; mend the schema, or set validate_arguments = false on the tool"));
 }
 
+Status check_commands(const Run& run, const OutsideCalls& outside) {
+  if (run.mode == Mode::manual || run.executor) return {};
+  const std::vector<Tool>& tools = run.tools->tools();
+  for (std::size_t i = 0; i < tools.size(); ++i) {
+    if (tools[i].manual) continue;
+    const std::optional<std::string> error = outside.command_error(tools[i]);
+    if (!error) continue;
+    FieldError field{{std::string("tools"), static_cast<std::int64_t>(i), std::string("command")}, "invalid_command"};
+    return std::unexpected(Error(ValidationError{ValidationError::Reason::invalid_request, {std::move(field)}},
+                                 "invalid request: the command of tool '" + tools[i].name + "' " + *error));
+  }
+  return {};
+}
+
 Status check_lanes(const Run& run, const OutsideCalls& outside) {
   if (run.mode == Mode::manual || run.executor) return {};
   const auto leaves = [](const Tool& tool) { return runs_outside(tool) && !tool.manual; };
@@ -47,6 +62,7 @@ Status check_lanes(const Run& run, const OutsideCalls& outside) {
 Status check_tools(const Run& run, const OutsideCalls& outside) {
   if (Status unique = check_tool_names(run.tools->tools()); !unique) return unique;
   if (Status valid = check_schemas(run); !valid) return valid;
+  if (Status valid = check_commands(run, outside); !valid) return valid;
   return check_lanes(run, outside);
 }
 
