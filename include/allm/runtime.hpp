@@ -87,8 +87,9 @@ class Timer {
 };
 
 // Safe to use from any thread. A process that was forked from the one that made the runtime cannot use it, because
-// threads do not survive fork(): runs fail with EngineError `invalid_engine`, and timers never fire. Such a process
-// must make a runtime of its own with create().
+// threads do not survive fork(): runs and streams fail with EngineError `invalid_engine`, and timers never fire. Such a
+// process must make a runtime of its own with create(). If the system refuses the loop's thread, runs fail with the
+// same error, and timers wait until a thread can be started.
 class Runtime {
  public:
   // Throws std::system_error if the system has no descriptors left, as the first call of process() does.

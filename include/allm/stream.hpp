@@ -129,6 +129,13 @@ class PulledStream {
   Stream& stream() { return static_cast<Stream&>(*this); }
 };
 
+// Destroys the source of a stream, but not in a process that was forked since the stream was made: what the source uses
+// still belongs to the parent process.
+struct EventSourceDeleter {
+  std::uint32_t fork_generation = 0;
+  void operator()(EventSource* source) const;
+};
+
 // A stream of events, as programs read it. Owns its source. Movable, single pass, one thread at a time. A failure of
 // the run is an ErrorEvent.
 class EventStream : public PulledStream<EventStream> {
@@ -144,10 +151,9 @@ class EventStream : public PulledStream<EventStream> {
   void drop() { source_.reset(); }
 
  private:
-  void check_wait(Poll& polled, const Waker& waker);
+  Poll fail(Error error);
 
-  std::unique_ptr<EventSource> source_;
-  std::uint32_t fork_generation_ = 0;
+  std::unique_ptr<EventSource, EventSourceDeleter> source_;
 };
 
 }  // namespace allm

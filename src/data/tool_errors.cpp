@@ -29,6 +29,11 @@ Error overloaded_error(const ToolCall& call, std::size_t overdue) {
                         " earlier calls are past their deadlines and still running");
 }
 
+Error no_thread_error(const ToolCall& call) {
+  return tool_error(call, ToolError::Reason::overloaded,
+                    "tool '" + call.name + "' was not run: the system refuses a thread for it");
+}
+
 Error no_handler_error(const ToolCall& call) {
   return tool_error(call, ToolError::Reason::not_found, "tool '" + call.name + "' has no handler");
 }

@@ -21,6 +21,8 @@ Error invalid_arguments_error(const ToolCall& call, const std::string& problem, 
 Error not_run_error(const ToolCall& call, const std::string& why);
 // `overdue`: how many handlers are past their deadlines and still run.
 Error overloaded_error(const ToolCall& call, std::size_t overdue);
+// The call was not run because no thread could be started.
+Error no_thread_error(const ToolCall& call);
 Error no_handler_error(const ToolCall& call);
 // The last completion of the call was dropped.
 Error no_answer_error(const ToolCall& call);

@@ -1,37 +1,30 @@
 #include "engine/request_id.hpp"
 
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <pthread.h>
 #include <random>
 #include <string_view>
 #include <sys/random.h>
 
 #include "data/base64.hpp"
+#include "runtime/fork_guard.hpp"
 
 namespace allm {
 namespace {
 
 constexpr std::size_t kIdBytes = 16;
 
-// Incremented in a forked child, so that it does not repeat the ids of its parent.
-std::atomic<std::uint32_t>& fork_generation() {
-  static std::atomic<std::uint32_t> generation{0};
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { fork_generation().fetch_add(1); });
-  static_cast<void>(registered);
-  return generation;
-}
-
 // Random bytes of the system, fetched for several ids at a time, because the system call is expensive.
 class RandomBytes {
  public:
+  RandomBytes() { count_forks(); }
   // The next `count` bytes, at most kIdBytes.
   std::string_view take(std::size_t count) {
-    const std::uint32_t generation = fork_generation().load(std::memory_order_relaxed);
+    // A forked child must not repeat the ids of its parent.
+    const std::uint32_t generation = fork_generation();
     if (bytes_.size() - used_ < count || generation != generation_) {
       refill();
       generation_ = generation;

@@ -119,7 +119,7 @@ TraceParent resolve_trace(const CallOptions& options, bool has_telemetry, Option
 Result<std::shared_ptr<Run>> resolve_run(const Engine& engine, CallOptions options,
                                          std::shared_ptr<const ToolSet> tools) {
   const EngineAccess::Impl& impl = EngineAccess::impl(engine);
-  if (RuntimeAccess::impl(*impl.runtime).is_of_parent_process()) return std::unexpected(forked_error());
+  if (Status usable = RuntimeAccess::impl(*impl.runtime).start(); !usable) return std::unexpected(usable.error());
   auto run = std::make_shared<Run>();
   OptionErrors errors;
   errors.check_params(options.params);

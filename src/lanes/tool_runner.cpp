@@ -68,9 +68,10 @@ Result<ToolBatch> run_tool_calls(std::vector<ToolCall> calls, std::vector<Tool> 
   auto runner = make_runner(std::move(calls), std::move(tools), options, engine);
   if (!runner) return std::unexpected(runner.error());
   RunnerSource& source = **runner;
-  ObservedSource observed(*std::move(runner), options);
-  drain(observed, [](const Event&) {});
-  return source.take_result();
+  auto observed = std::make_unique<ObservedSource>(*std::move(runner), options);
+  if (drain(*observed, [](const Event&) {})) return source.take_result();
+  [[maybe_unused]] const ObservedSource* leaked = observed.release();
+  return std::unexpected(forked_error());
 }
 
 }  // namespace allm

@@ -23,6 +23,7 @@ Supervisor::~Supervisor() { close(); }
 
 void Supervisor::close() {
   std::map<std::uint64_t, std::shared_ptr<JobListener>> dropped;
+  if (mark_.is_of_parent_process()) return;
   const std::lock_guard lock(mutex_);
   link_.close();
   dropped.swap(listeners_);
@@ -31,6 +32,7 @@ void Supervisor::close() {
 }
 
 bool Supervisor::is_running() {
+  if (mark_.is_of_parent_process()) return false;
   const std::lock_guard lock(mutex_);
   return link_.is_open();
 }
@@ -62,6 +64,7 @@ bool Supervisor::send(std::string_view text, const std::vector<int>& fds) {
 
 std::expected<std::uint64_t, std::string> Supervisor::start(JobRequest request, const std::vector<int>& fds,
                                                             std::shared_ptr<JobListener> listener) {
+  if (mark_.is_of_parent_process()) return std::unexpected(forked_error().message());
   if (const auto fits = check_size(request); !fits) return std::unexpected(fits.error());
   const std::lock_guard lock(mutex_);
   request.id = ++last_id_;
@@ -115,6 +118,7 @@ void Supervisor::notify(const Ended& ended) {
 }
 
 void Supervisor::stop(std::uint64_t job, std::chrono::milliseconds grace) {
+  if (mark_.is_of_parent_process()) return;
   const std::lock_guard lock(mutex_);
   if (!listeners_.contains(job)) return;
   stopping_.insert(job);

@@ -84,6 +84,7 @@ class Supervisor : public Watcher, public std::enable_shared_from_this<Superviso
   const std::shared_ptr<Loop> loop_;
   const std::string helper_;
   const Containment containment_;
+  const ForkMark mark_;  // a forked child leaves the supervisor process to its parent
   std::mutex mutex_;
   SupervisorLink link_;
   Heartbeat heartbeat_;

@@ -67,19 +67,13 @@ Fd high_copy(int fd) { return Fd(fcntl(fd, F_DUPFD_CLOEXEC, kLifelineFd + 1)); }
 std::string SupervisorLink::open(const std::string& helper, Containment containment) {
   const auto executable = find_helper(helper);
   if (!executable) return executable.error();
-  std::array<int, 2> line{};
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line.data()) != 0) {
-    return "no socket could be made: " + errno_text(errno);
-  }
-  line_ = Fd(line[0]);
-  const Fd their_line(line[1]);
-  std::array<int, 2> life{};
-  if (pipe2(life.data(), O_CLOEXEC) != 0) {
+  HiddenFd their_line;
+  if (!make_socket_pair(line_, their_line)) return "no socket could be made: " + errno_text(errno);
+  HiddenFd their_life;
+  if (!make_pipe(their_life, lifeline_)) {
     line_.reset();
     return "no pipe could be made: " + errno_text(errno);
   }
-  const Fd their_life(life[0]);
-  lifeline_ = Fd(life[1]);
   const Fd high_line = high_copy(their_line.get());
   const Fd high_life = high_copy(their_life.get());
   if (const int error = spawn_supervisor(*executable, high_line.get(), high_life.get(), pid_); error != 0) {
@@ -153,7 +147,7 @@ void SupervisorLink::reap() {
   process_.reset();
 }
 
-Fd SupervisorLink::end() {
+HiddenFd SupervisorLink::end() {
   lifeline_.reset();
   if (pid_ > 0 && !has_ended(0)) {
     // It must not start anything while what it has started is ended.
@@ -174,6 +168,8 @@ Fd SupervisorLink::end() {
 }
 
 void SupervisorLink::close() {
+  // A child of a bare clone() still has copies of the descriptors.
+  if (line_) shutdown(line_.get(), SHUT_RDWR);
   line_.reset();
   lifeline_.reset();
   if (pid_ <= 0) return;

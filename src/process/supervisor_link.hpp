@@ -41,7 +41,7 @@ class SupervisorLink {
   // Kills the process and all that it has started, and reaps it. Returns the socket, which the thread that drives the
   // loop closes, so that its number is not reused while the loop still watches it. Blocks for milliseconds, if a tool
   // has interfered for at most seconds.
-  Fd end();
+  HiddenFd end();
   // Lets the process end its jobs and then itself, and reaps it. Blocks until then, but not for a process that hangs.
   void close();
 
@@ -50,8 +50,8 @@ class SupervisorLink {
   void signal(int number) const;
   void reap();
 
-  Fd line_;
-  Fd lifeline_;
+  HiddenFd line_;
+  HiddenFd lifeline_;
   Fd process_;  // pidfd
   pid_t pid_ = 0;
   Containment containment_ = Containment::automatic;  // the kind that the supervisor has chosen, once it has told

@@ -7,6 +7,7 @@
 #include "allm/stream.hpp"
 
 #include "data/immortal.hpp"
+#include "runtime/fork_guard.hpp"
 #include "runtime/parker.hpp"
 
 namespace allm {
@@ -39,13 +40,19 @@ class ThreadParker {
   Pair* pair_ = nullptr;
 };
 
-// Reads a source to its end, blocking, and hands every event to `consume`.
+// Reads a source to its end, blocking, and hands every event to `consume`. Returns false if this process was forked
+// meanwhile, by a callback: the source then belongs to the parent process and must not be destroyed.
 template <class Consume>
-void drain(EventSource& source, Consume consume) {
+bool drain(EventSource& source, Consume consume) {
   ThreadParker waiting;
+  const ForkMark mark;
   while (true) {
     Poll polled = source.poll(waiting.waker());
-    if (polled.is_end()) return;
+    if (mark.is_of_parent_process()) {
+      waiting.parker().drive_in_next_wait(nullptr);
+      return false;
+    }
+    if (polled.is_end()) return true;
     if (polled.has_event()) {
       consume(polled.event());
     } else {

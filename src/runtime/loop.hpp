@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 
+#include "runtime/fork_guard.hpp"
 #include "runtime/loop_driver.hpp"
 #include "runtime/loop_task.hpp"
 #include "runtime/poller.hpp"
@@ -24,6 +25,10 @@ class Loop : public std::enable_shared_from_this<Loop> {
   Loop& operator=(const Loop&) = delete;
   ~Loop() { stop(); }
 
+  // Starts the loop thread unless it runs; false if the system refuses it. Tasks and timers then wait until a thread
+  // can be started, or a waiter drives. In a forked child, which does not have the thread, all functions do nothing.
+  bool start_thread();
+
   // Runs the task at `deadline`.
   void arm(std::shared_ptr<LoopTask> task, TimePoint deadline);
   // Returns whether the task was still armed. If it was not, fire() may be running.
@@ -39,7 +44,9 @@ class Loop : public std::enable_shared_from_this<Loop> {
   // Only on the thread that drives: from now on `watcher` is called for these epoll events of `fd`, and for errors and
   // hang-ups. A second call for the same descriptor replaces the first.
   void watch(int fd, unsigned events, Watcher& watcher) { poller_.watch(fd, events, watcher); }
-  void unwatch(int fd) { poller_.unwatch(fd); }
+  void unwatch(int fd) {
+    if (!mark_.is_of_parent_process()) poller_.unwatch(fd);
+  }
   // Stops calling the watcher until the next watch(), which is then cheaper than after unwatch(). For a descriptor that
   // stays open; unwatch() it before it is closed.
   void pause_watch(int fd) { poller_.pause(fd); }
@@ -48,7 +55,9 @@ class Loop : public std::enable_shared_from_this<Loop> {
 
   // Waits until `waiter`, the parker of the calling thread, is woken; false if the deadline came first. Drives the loop
   // meanwhile if this thread may. May return early, as if woken.
-  bool wait(Parker& waiter, const std::optional<TimePoint>& deadline) { return driver_.wait(waiter, deadline); }
+  bool wait(Parker& waiter, const std::optional<TimePoint>& deadline) {
+    return mark_.is_of_parent_process() || driver_.wait(waiter, deadline);
+  }
 
   // Registers a result that the loop will deliver and that a thread awaits: a response, or the answer of another
   // process. LoopDriver chooses the driver by the registered results. One thread at a time.
@@ -68,8 +77,10 @@ class Loop : public std::enable_shared_from_this<Loop> {
 
  private:
   void post(std::shared_ptr<LoopTask> task, bool deferred);
-  void start_thread_once();  // with the lock held
+  bool start_thread_once();  // with the lock held
+  void change_awaited(int awaited, int not_driving);
 
+  const ForkMark mark_;
   std::mutex mutex_;
   TaskQueue tasks_;
   Poller poller_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <pthread.h>
+#include <system_error>
 #include <utility>
 
 #include "runtime/no_broken_pipes.hpp"
@@ -17,9 +18,14 @@ bool LoopDriver::needs_loop_thread() const { return awaited_ > 1 || not_driving_
 
 bool LoopDriver::is_gap_too_long() const { return awaited_ > 0 && Clock::now() - last_driven_ >= kMaxGap; }
 
-void LoopDriver::start_thread(std::shared_ptr<void> owner) {
-  thread_ = std::thread([this, kept = std::move(owner)] { run(); });
-  started_ = true;
+bool LoopDriver::start_thread(std::shared_ptr<void> owner) {
+  try {
+    thread_ = std::thread([this, kept = std::move(owner)] { run(); });
+    started_ = true;
+  } catch (const std::system_error&) {
+    // The next task or run tries again.
+  }
+  return started_;
 }
 
 void LoopDriver::look_by(TimePoint time) {

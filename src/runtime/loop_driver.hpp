@@ -38,8 +38,8 @@ class LoopDriver {
   bool has_thread() const { return started_; }
   bool has_driver() const { return driver_ != Driver::none; }
   bool is_stopping() const { return stopping_; }
-  // Starts the loop thread, which holds `owner` until it ends.
-  void start_thread(std::shared_ptr<void> owner);
+  // Starts the loop thread, which holds `owner` until it ends. False if the system refuses the thread.
+  bool start_thread(std::shared_ptr<void> owner);
   // Makes the driver look at the tasks by `time`. If nobody drives, the loop thread does.
   void look_by(TimePoint time);
   // From now on watchers may raise SIGPIPE: it is blocked on threads that drive.

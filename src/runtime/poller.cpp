@@ -8,6 +8,8 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "runtime/fork_guard.hpp"
+
 namespace allm {
 namespace {
 
@@ -24,18 +26,27 @@ timespec time_until(Poller::TimePoint time) {
 
 }  // namespace
 
-Poller::Poller() : epoll_fd_(epoll_create1(EPOLL_CLOEXEC)), event_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+Poller::Poller() {
+  count_forks();
+  const NoForkNow guard;
+  epoll_fd_ = epoll_create1(EPOLL_CLOEXEC);
+  event_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.fd = event_fd_;
   if (epoll_fd_ < 0 || event_fd_ < 0 || epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, event_fd_, &event) != 0) {
-    throw std::system_error(errno, std::generic_category(), "allm: cannot create the loop's descriptors");
+    const int error = errno;
+    if (event_fd_ >= 0) close(event_fd_);
+    if (epoll_fd_ >= 0) close(epoll_fd_);
+    throw std::system_error(error, std::generic_category(), "allm: cannot create the loop's descriptors");
   }
+  hide_from_children(epoll_fd_);
+  hide_from_children(event_fd_);
 }
 
 Poller::~Poller() {
-  if (event_fd_ >= 0) close(event_fd_);
-  if (epoll_fd_ >= 0) close(epoll_fd_);
+  close_hidden(event_fd_);
+  close_hidden(epoll_fd_);
 }
 
 void Poller::watch(int fd, unsigned events, Watcher& watcher) {

@@ -19,6 +19,7 @@ constexpr std::chrono::microseconds kSubmitterSpinBudget{6};
 }  // namespace
 
 void Pool::submit(std::shared_ptr<Task> task) {
+  if (mark_.is_of_parent_process()) return;
   std::unique_lock lock(mutex_);
   if (task->is_handler() && full()) {
     lock.unlock();
@@ -66,12 +67,26 @@ void Pool::spawn() {
   try {
     std::thread([self = shared_from_this()] { self->run_thread(std::make_shared<PoolThread>()); }).detach();
   } catch (const std::system_error&) {
-    // No thread could be started: the task waits for a running thread to become free, or for its deadline.
+    thread_refused();
+  }
+}
+
+void Pool::thread_refused() {
+  std::deque<std::shared_ptr<Task>> tasks;
+  std::deque<std::shared_ptr<Task>> handlers;
+  {
     const std::lock_guard lock(mutex_);
     --threads_;
     --searching_;
     stopped_.notify_all();
+    // The tasks wait for a thread that becomes free, or for their deadlines. Those set aside may never become free.
+    if (threads_ > set_aside_.load(std::memory_order_relaxed)) return;
+    tasks.swap(queue_);
+    handlers.swap(handlers_);
+    note_runnable();
   }
+  for (const std::shared_ptr<Task>& task : tasks) task->fail_to_start();
+  for (const std::shared_ptr<Task>& task : handlers) task->fail_to_start();
 }
 
 std::size_t Pool::runnable() const {
@@ -150,6 +165,7 @@ bool Pool::park(const std::shared_ptr<PoolThread>& thread) {
 }
 
 void Pool::set_aside() {
+  if (mark_.is_of_parent_process()) return;
   std::deque<std::shared_ptr<Task>> refused;
   std::unique_lock lock(mutex_);
   set_aside_.fetch_add(1, std::memory_order_relaxed);
@@ -161,6 +177,7 @@ void Pool::set_aside() {
 }
 
 void Pool::set_aside_returned() {
+  if (mark_.is_of_parent_process()) return;
   const std::lock_guard lock(mutex_);
   set_aside_.fetch_sub(1, std::memory_order_relaxed);
   ++late_;

@@ -22,6 +22,7 @@
 
 #include "allm/runtime.hpp"
 
+#include "runtime/fork_guard.hpp"
 #include "runtime/parker.hpp"
 
 namespace allm {
@@ -39,6 +40,8 @@ class Pool : public std::enable_shared_from_this<Pool> {
     virtual bool is_handler() const { return false; }
     // Called instead of run() if the task is a handler and max_set_aside handlers are overdue.
     virtual void refuse() noexcept {}
+    // Called instead of run() if the system refuses a thread and no thread is left that could take the task.
+    virtual void fail_to_start() noexcept {}
   };
 
   explicit Pool(const RuntimeOptions& options) : options_(options) {}
@@ -80,8 +83,10 @@ class Pool : public std::enable_shared_from_this<Pool> {
   // Wakes or starts a thread for the queues if none is on its way. Releases the lock.
   void call_thread(std::unique_lock<std::mutex>& lock);
   void spawn();
+  void thread_refused();
 
   const RuntimeOptions options_;
+  const ForkMark mark_;  // in a forked child, which has none of the threads, tasks are dropped
   mutable std::mutex mutex_;
   std::condition_variable stopped_;
   std::deque<std::shared_ptr<Task>> queue_;     // tasks that are not handlers; they are taken first

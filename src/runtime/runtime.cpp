@@ -45,7 +45,15 @@ Runtime::~Runtime() {
   impl_->pool->stop();
 }
 
-RuntimeStats Runtime::stats() const { return impl_->pool->stats(); }
+Status Runtime::Impl::start() const {
+  if (is_of_parent_process()) return std::unexpected(forked_error());
+  if (loop->start_thread()) return {};
+  return std::unexpected(Error(EngineError{.reason = EngineError::Reason::invalid_engine},
+                               "allm's runtime cannot run: the system refuses its thread. Raise the limit on processes "
+                               "of the user (RLIMIT_NPROC) or of the control group (pids.max)"));
+}
+
+RuntimeStats Runtime::stats() const { return impl_->is_of_parent_process() ? RuntimeStats() : impl_->pool->stats(); }
 
 const RuntimeOptions& Runtime::options() const { return impl_->options; }
 

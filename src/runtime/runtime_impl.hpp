@@ -8,6 +8,7 @@
 #include <typeindex>
 #include <unordered_map>
 
+#include "allm/error.hpp"
 #include "allm/runtime.hpp"
 
 #include "runtime/fork_guard.hpp"
@@ -24,7 +25,10 @@ class Runtime::Impl {
   }
 
   // Whether this process is a fork of the one that made the runtime, so that its threads are missing.
-  bool is_of_parent_process() const { return generation_ != fork_generation(); }
+  bool is_of_parent_process() const { return mark_.is_of_parent_process(); }
+
+  // Starts the thread that a run needs. Fails in a forked child, and if the system refuses the thread.
+  Status start() const;
 
   // The runtime's one object of type T, a type of a layer above. Made at its first use from the loop, and from the
   // options if T's constructor has them. Shared: the runtime releases it after the loop has stopped, but a run may hold
@@ -48,7 +52,7 @@ class Runtime::Impl {
   const std::shared_ptr<Pool> pool;
 
  private:
-  const std::uint32_t generation_ = fork_generation();
+  const ForkMark mark_;
   std::mutex services_mutex_;
   std::unordered_map<std::type_index, std::shared_ptr<void>> services_;
 };

@@ -62,33 +62,37 @@ Event Poll::take() { return std::move(*event_); }
 
 template class PulledStream<EventStream>;
 
+void EventSourceDeleter::operator()(EventSource* source) const {
+  if (fork_generation == allm::fork_generation()) delete source;
+}
+
 EventStream::EventStream(std::unique_ptr<EventSource> source)
-    : source_(std::move(source)), fork_generation_(fork_generation()) {}
+    : source_(source.release(), EventSourceDeleter{fork_generation()}) {}
 
 Poll EventStream::poll(const Waker& waker) {
-  Poll polled = source_ ? source_->poll(waker) : Poll::end();
+  if (!source_) return Poll::end();
+  if (source_.get_deleter().fork_generation != fork_generation()) return fail(forked_error());
+  Poll polled = source_->poll(waker);
   if (polled.has_event()) return polled;
-  if (polled.is_pending()) {
-    check_wait(polled, waker);
-  } else {
+  if (polled.is_end()) {
     source_.reset();  // frees what the run held at its end, not when the stream is destroyed
+    return polled;
+  }
+  Parker* const waiter = WakerAccess::waiting_parker(waker);
+  if (source_.get_deleter().fork_generation != fork_generation()) {
+    // A callback forked during the poll. The loop that this thread would drive belongs to the parent process.
+    if (waiter != nullptr) waiter->drive_in_next_wait(nullptr);
+    return fail(forked_error());
+  }
+  if (waiter == nullptr) {
+    if (auto error = waker_error(waker)) return fail(*std::move(error));
   }
   return polled;
 }
 
-void EventStream::check_wait(Poll& polled, const Waker& waker) {
-  Parker* const waiter = WakerAccess::waiting_parker(waker);
-  std::optional<Error> error;
-  if (fork_generation_ != fork_generation()) {
-    error = forked_error();
-    // That loop belongs to the parent process.
-    if (waiter != nullptr) waiter->drive_in_next_wait(nullptr);
-  } else if (waiter == nullptr) {
-    error = waker_error(waker);
-  }
-  if (!error) return;
+Poll EventStream::fail(Error error) {
   source_.reset();
-  polled = ErrorEvent{*std::move(error)};
+  return ErrorEvent{std::move(error)};
 }
 
 }  // namespace allm

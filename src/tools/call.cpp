@@ -35,6 +35,7 @@ class StopRequest : public Pool::Task {
  public:
   explicit StopRequest(std::stop_source stop) : stop_(std::move(stop)) {}
   void run() noexcept override { stop_.request_stop(); }
+  void fail_to_start() noexcept override { run(); }
 
  private:
   std::stop_source stop_;
@@ -213,6 +214,11 @@ void PendingCall::refuse() noexcept {
   if (claim()) finish(ToolFailure{overloaded_error(call, pool_->max_set_aside())});
 }
 
+void PendingCall::fail_to_start() noexcept {
+  if (outside_call_) outside_call_->abandon();
+  if (claim()) finish(ToolFailure{no_thread_error(call)});
+}
+
 void PendingCall::set_thread_aside() {
   auto running = Thread::running;
   // The start of a process is allm's own code, which returns. Only for a call that runs: before that, another thread
@@ -232,7 +238,12 @@ void PendingCall::fire() noexcept {
   const Json detail = {{"kind", "timeout"}};
   report_end(SpanPhase::exception, {.duration = deadline - started_, .error = &late, .detail = &detail});
   settle(ToolFailure{late});
-  pool_->submit(std::make_shared<StopRequest>(stop));
+  // The stop callback of a call in another process is the library's own, and kills the process: it waits for no thread.
+  if (runs_outside(tool_) && !State::run->executor) {
+    stop.request_stop();
+  } else {
+    pool_->submit(std::make_shared<StopRequest>(stop));
+  }
 }
 
 bool PendingCall::abandon() {

@@ -94,6 +94,7 @@ class PendingCall : public Pool::Task,
   void run() noexcept override;
   bool is_handler() const override { return !outside_call_; }
   void refuse() noexcept override;
+  void fail_to_start() noexcept override;
   void fire() noexcept override;
   void report_progress(Json progress) const override;
   bool drive(std::unique_ptr<PolledCall> call) const override;
