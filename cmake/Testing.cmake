@@ -137,8 +137,8 @@ endfunction()
 function(allm_add_lane_tests)
   set(folder "${PROJECT_SOURCE_DIR}/tests/lanes")
   add_executable(allm_misbehave
-    "${folder}/programs/misbehave.cpp" "${folder}/misbehaviour.cpp" "${folder}/test_tools.cpp"
-    "${PROJECT_SOURCE_DIR}/tests/attack/lanes/hostile_processes.cpp")
+    "${folder}/programs/misbehave.cpp" "${folder}/programs/attacked.cpp" "${folder}/misbehaviour.cpp"
+    "${folder}/test_tools.cpp" "${PROJECT_SOURCE_DIR}/tests/attack/lanes/hostile_processes.cpp")
   set_target_properties(allm_misbehave PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   target_include_directories(allm_misbehave PRIVATE "${PROJECT_SOURCE_DIR}")
   target_compile_definitions(allm_misbehave PRIVATE ALLM_MISBEHAVE="$<TARGET_FILE:allm_misbehave>")

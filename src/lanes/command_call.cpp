@@ -20,16 +20,6 @@
 namespace allm {
 namespace {
 
-// False with errno set.
-bool make_pipe(Fd& ours, Fd& theirs, bool we_read) {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return false;
-  ours = Fd(ends[we_read ? 0 : 1]);
-  theirs = Fd(ends[we_read ? 1 : 0]);
-  fcntl(ours.get(), F_SETFL, O_NONBLOCK);
-  return true;
-}
-
 std::string without_line_end(std::string text) {
   if (text.ends_with('\n')) text.pop_back();
   if (text.ends_with('\r')) text.pop_back();
@@ -65,7 +55,7 @@ void CommandCall::start() {
 }
 
 void CommandCall::launch() {
-  auto argv = expand_command(command_.argv, arguments_);
+  auto argv = expand_command(command_, arguments_);
   if (!argv) {
     return fail(ToolError::Reason::invalid_arguments, "tool '" + tool_name + "' was not run: " + argv.error());
   }
@@ -77,19 +67,22 @@ void CommandCall::launch() {
   if (const auto fits = check_size(request); !fits) {
     return fail(ToolError::Reason::invalid_arguments, "tool '" + tool_name + "' was not run: " + fits.error());
   }
-  Fd their_output;
-  Fd their_input;
-  bool piped = make_pipe(output_.fd, their_output, true);
+  HiddenFd their_output;
+  HiddenFd their_input;
+  bool piped = make_pipe(output_.fd, their_output);
   std::vector<int> fds = {their_output.get()};
   if (command_.input == CommandInput::json) {
     Result<std::string> text = write_json(arguments_);
     if (!text) return fail(ToolError::Reason::invalid_arguments, text.error().message());
     to_write_ = *std::move(text);
-    piped = piped && make_pipe(input_.fd, their_input, false);
+    piped = piped && make_pipe(their_input, input_.fd);
     request.fds.push_back(STDIN_FILENO);
     fds.push_back(their_input.get());
   }
   if (!piped) return fail(ToolError::Reason::handler_exit, "no pipe could be made: " + errno_text(errno));
+  for (const int fd : {output_.fd.get(), input_.fd.get()}) {
+    if (fd >= 0) fcntl(fd, F_SETFL, O_NONBLOCK);
+  }
   const auto job = supervisor_->start(std::move(request), fds, shared_from_this());
   if (!job) {
     return fail(ToolError::Reason::handler_exit,
@@ -100,7 +93,7 @@ void CommandCall::launch() {
   loop_->post_deferred(function_task([self = shared_from_this()] { self->watch(); }));
   on_stop_.emplace(stop_token, [weak = weak_from_this()] {
     const auto self = weak.lock();
-    if (!self) return;
+    if (!self || self->mark_.is_of_parent_process()) return;
     self->supervisor_->stop(self->job_, self->limits.grace);
     self->abandon();
   });
@@ -120,11 +113,14 @@ void CommandCall::close_pipe(Pipe& pipe) {
 void CommandCall::feed() {
   if (!input_.fd) return;
   const NoBrokenPipes guard;
-  const ssize_t sent = ::write(input_.fd.get(), to_write_.data(), to_write_.size());
-  if (sent > 0) to_write_.erase(0, static_cast<std::size_t>(sent));
+  const std::string_view rest = std::string_view(to_write_).substr(fed_);
+  const ssize_t sent = ::write(input_.fd.get(), rest.data(), rest.size());
+  if (sent > 0) fed_ += static_cast<std::size_t>(sent);
   const bool broken = sent < 0 && errno != EAGAIN && errno != EINTR;
   // A program need not read all of it.
-  if (to_write_.empty() || broken) close_pipe(input_);
+  if (fed_ < to_write_.size() && !broken) return;
+  close_pipe(input_);
+  std::string().swap(to_write_);
 }
 
 void CommandCall::read() {

@@ -34,7 +34,7 @@ class CommandCall : public LaneCall, public JobListener, public std::enable_shar
    public:
     Pipe(CommandCall& call, void (CommandCall::*move_on)()) : call_(call), move_on_(move_on) {}
     void ready(int fd, unsigned events) noexcept override;
-    Fd fd;
+    HiddenFd fd;
 
    private:
     CommandCall& call_;
@@ -52,6 +52,7 @@ class CommandCall : public LaneCall, public JobListener, public std::enable_shar
   void kill();
   ToolOutcome outcome_of(const JobEnd& end);
 
+  const ForkMark mark_;
   const std::shared_ptr<Loop> loop_;
   const std::shared_ptr<Supervisor> supervisor_;
   const Command command_;
@@ -59,6 +60,7 @@ class CommandCall : public LaneCall, public JobListener, public std::enable_shar
   Pipe input_;
   Pipe output_;
   std::string to_write_;
+  std::size_t fed_ = 0;  // bytes of to_write_ that the program's pipe has taken
   std::string written_;  // by the program
   std::size_t shown_ = 0;
   bool is_too_long_ = false;

@@ -4,6 +4,7 @@
 
 #include "data/immortal.hpp"
 #include "lanes/command_call.hpp"
+#include "lanes/command_line.hpp"
 #include "lanes/worker_wire.hpp"
 #include "process/helper.hpp"
 #include "runtime/runtime_impl.hpp"
@@ -17,6 +18,9 @@ class LaneCalls : public OutsideCalls {
     const auto executable = find_helper(runtime.options().helper);
     if (!executable) return std::unexpected(executable.error());
     return {};
+  }
+  std::optional<std::string> command_error(const Tool& tool) const override {
+    return tool.command ? template_error(*tool.command, tool.schema) : std::nullopt;
   }
   std::shared_ptr<OutsideCall> prepare(Runtime& runtime, const Tool& tool, const Json& arguments,
                                        const ToolContext& context, ToolCompletion done) const override {
@@ -51,12 +55,24 @@ std::shared_ptr<WorkerCall> Lanes::worker_call(const ToolLimits& limits, const s
                "the call of tool '" + call->tool_name + "' cannot be sent to a worker: " + text.error().message());
     return nullptr;
   }
-  call->frame = make_frame(*text);
+  if (text->size() > kMaxCallBytes) {
+    call->fail(ToolError::Reason::invalid_arguments,
+               "the call of tool '" + call->tool_name + "' cannot be sent to a worker: it has " +
+                   std::to_string(text->size()) + " bytes, and a worker accepts at most " +
+                   std::to_string(kMaxCallBytes));
+    return nullptr;
+  }
+  call->id = new_call_id();
+  call->frame = make_worker_frame(WorkerMessageKind::call, call->id, *text);
   return call;
 }
 
 std::shared_ptr<LaneCall> Lanes::prepare(const Tool& tool, const Json& arguments, const ToolContext& context,
                                          ToolCompletion done) {
+  if (mark_.is_of_parent_process()) {
+    done(ToolFailure{forked_error()});
+    return nullptr;
+  }
   if (tool.command) {
     return std::make_shared<CommandCall>(loop_, supervisor_, context, std::move(done), *tool.command, tool.limits,
                                          arguments);

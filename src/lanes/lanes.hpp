@@ -11,6 +11,7 @@
 #include "lanes/worker_pool.hpp"
 #include "process/memory_protection.hpp"
 #include "process/supervisor.hpp"
+#include "runtime/fork_guard.hpp"
 
 namespace allm {
 
@@ -39,6 +40,7 @@ class Lanes {
                                           const Json& arguments, const ToolContext& context, ToolCompletion done);
 
   const MemoryProtection memory_protection_;
+  const ForkMark mark_;  // in a forked child all processes are those of the parent, and calls fail
   const std::shared_ptr<Loop> loop_;
   const std::shared_ptr<Supervisor> supervisor_;
   const std::shared_ptr<WorkerPool> workers_;

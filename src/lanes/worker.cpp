@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <string_view>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <utility>
@@ -16,17 +17,19 @@ namespace {
 constexpr std::size_t kMaxCalls = 1000;
 // An answer's frame is a little longer than the answer.
 constexpr std::size_t kFraming = 4096;
+// After the process has ended: more than the buffer of a socket holds.
+constexpr int kMaxLastReads = 64;
 // How long a process may take to end after it closed its line.
 constexpr std::chrono::milliseconds kTimeToEnd{500};
 
 }  // namespace
 
-WorkerPool::Worker::Worker(std::shared_ptr<WorkerPool> pool, Fd line, const ToolLimits& limits)
+WorkerPool::Worker::Worker(std::shared_ptr<WorkerPool> pool, HiddenFd line, const ToolLimits& limits)
     : pool_(pool), loop_(pool->loop_), supervisor_(pool->supervisor_), limits_(limits), line_(std::move(line)) {}
 
 bool WorkerPool::Worker::fits(const ToolLimits& limits) const {
-  return limits.memory == limits_.memory && limits.open_files == limits_.open_files &&
-         limits.sandbox == limits_.sandbox;
+  return limits.memory == limits_.memory && limits.cpu_time == limits_.cpu_time &&
+         limits.open_files == limits_.open_files && limits.sandbox == limits_.sandbox;
 }
 
 bool WorkerPool::Worker::is_reusable() const {
@@ -38,14 +41,14 @@ bool WorkerPool::Worker::give(const std::shared_ptr<WorkerCall>& call) {
   bool wait_to_send = false;
   {
     const std::lock_guard lock(mutex_);
+    if (stopped_ || !line_) return false;
     char byte = 0;
-    // A process that died while it was idle would lose the call.
+    // A process that died while it was idle would lose the call, and one that sent something did not wait for it.
     if (recv(line_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EAGAIN) return false;
-    ssize_t sent = send(line_.get(), call->frame.data(), call->frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent < 0 && errno != EAGAIN) return false;
-    sent = std::max<ssize_t>(sent, 0);
-    outgoing_ = call->frame.substr(static_cast<std::size_t>(sent));
-    wait_to_send = !outgoing_.empty();
+    sending_ = call;
+    sent_ = 0;
+    if (!send_some()) return false;
+    wait_to_send = has_to_send();
     call_ = call;
     ++calls_;
   }
@@ -54,6 +57,15 @@ bool WorkerPool::Worker::give(const std::shared_ptr<WorkerCall>& call) {
     loop_->post(function_task([self = shared_from_this()] { self->watch(); }));
   }
   return true;
+}
+
+bool WorkerPool::Worker::send_some() {
+  const std::string_view rest = std::string_view(sending_->frame).substr(sent_);
+  const ssize_t sent = send(line_.get(), rest.data(), rest.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent > 0) sent_ += static_cast<std::size_t>(sent);
+  const bool ended = sent < 0 && errno != EAGAIN && errno != EINTR;
+  if (ended || sent_ == sending_->frame.size()) sending_.reset();
+  return !ended;
 }
 
 bool WorkerPool::Worker::stop(const WorkerCall& call) {
@@ -79,16 +91,14 @@ void WorkerPool::Worker::dismiss() {
 void WorkerPool::Worker::watch() {
   if (!line_) return;
   const std::lock_guard lock(mutex_);
-  loop_->watch(line_.get(), outgoing_.empty() ? EPOLLIN : EPOLLIN | EPOLLOUT, *this);
+  loop_->watch(line_.get(), has_to_send() ? EPOLLIN | EPOLLOUT : EPOLLIN, *this);
 }
 
 void WorkerPool::Worker::flush() {
   {
     const std::lock_guard lock(mutex_);
-    const ssize_t sent = send(line_.get(), outgoing_.data(), outgoing_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent > 0) outgoing_.erase(0, static_cast<std::size_t>(sent));
-    if (sent < 0 && errno != EAGAIN) outgoing_.clear();
-    if (!outgoing_.empty()) return;
+    if (has_to_send()) send_some();
+    if (has_to_send()) return;
   }
   watch();
 }
@@ -117,48 +127,97 @@ bool WorkerPool::Worker::receive() {
     const std::lock_guard lock(mutex_);
     if (call_) limit += call_->limits.output;
   }
-  while (const auto frame = frames_.next(limit)) take(*frame);
-  if (!frames_.exceeds(limit)) return got == static_cast<ssize_t>(buffer.size());
+  while (const auto frame = frames_.next(limit)) {
+    if (take(*frame)) continue;
+    break_off("it sent something that is not a message of a worker");
+    return false;
+  }
+  if (frames_.exceeds(limit)) {
+    break_off("it answered with more than " + std::to_string(limit - kFraming) + " bytes");
+    return false;
+  }
+  return got == static_cast<ssize_t>(buffer.size());
+}
+
+void WorkerPool::Worker::break_off(const std::string& what_it_did) {
   if (const auto call = release_call()) {
-    call->fail(ToolError::Reason::handler_exit, "the worker of tool '" + call->tool_name +
-                                                    "' was killed: it answered with more than " +
-                                                    std::to_string(call->limits.output) + " bytes");
+    call->fail(ToolError::Reason::handler_exit,
+               "the worker of tool '" + call->tool_name + "' was killed: " + what_it_did);
   }
   dismiss();
   line_closed();
+}
+
+bool WorkerPool::Worker::take(const std::string& frame) {
+  const std::optional<WorkerMessage> message = read_worker_message(frame);
+  if (!message) return false;
+  switch (message->kind) {
+    case WorkerMessageKind::call:
+      return false;
+    case WorkerMessageKind::progress:
+      return take_progress(*message);
+    case WorkerMessageKind::answer:
+    case WorkerMessageKind::last_answer:
+      take_answer(*message);
+      return true;
+    case WorkerMessageKind::out_of_memory:
+      if (call_of(*message)) {
+        is_out_of_memory_ = true;
+      } else {
+        ignore_message();
+      }
+      return true;
+  }
   return false;
 }
 
-void WorkerPool::Worker::take(const std::string& frame) {
-  Result<Json> message = parse_json(frame);
-  if (!message || !message->is_object() || message->empty()) return;
-  if (message->begin().key() == "progress") {
-    std::shared_ptr<WorkerCall> call;
-    {
-      const std::lock_guard lock(mutex_);
-      call = call_;
-    }
-    if (call) call->progress(std::move(message->begin().value()));
-    return;
+bool WorkerPool::Worker::take_progress(const WorkerMessage& message) {
+  const std::shared_ptr<WorkerCall> call = call_of(message);
+  if (!call) {
+    ignore_message();
+    return true;
   }
-  if (message->begin().key() == "out_of_memory") {
-    is_out_of_memory_ = true;
-    return;
-  }
-  if (message->begin().key() == "last") {
+  Result<Json> report = parse_json(message.text);
+  if (!report) return false;
+  call->progress(*std::move(report));
+  return true;
+}
+
+void WorkerPool::Worker::take_answer(const WorkerMessage& message) {
+  if (!call_of(message)) return ignore_message();
+  const Result<Json> json = parse_json(message.text);
+  Result<ToolOutcome> outcome = json ? read_outcome(*json, true) : Result<ToolOutcome>(std::unexpected(json.error()));
+  std::shared_ptr<WorkerCall> call;
+  {
     const std::lock_guard lock(mutex_);
-    stopped_ = true;
-    return;
+    call = std::exchange(call_, nullptr);
+    // A worker that answers in another way than this library does is not trusted with another call.
+    const bool is_correct = outcome && !has_to_send() && message.kind == WorkerMessageKind::answer;
+    stopped_ = stopped_ || !is_correct;
   }
-  const std::shared_ptr<WorkerCall> call = release_call();
   if (!call) return;
-  Result<ToolOutcome> outcome = read_outcome(*message, true);
   if (const auto pool = pool_.lock()) pool->released(shared_from_this());
   if (outcome) {
     call->answer(*std::move(outcome));
   } else {
     call->fail(ToolError::Reason::invalid_return, outcome.error().message());
   }
+}
+
+void WorkerPool::Worker::ignore_message() {
+  bool is_idle = false;
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    is_idle = call_ == nullptr;
+  }
+  // A worker with a call is dismissed when it has answered.
+  if (is_idle) dismiss();
+}
+
+std::shared_ptr<WorkerCall> WorkerPool::Worker::call_of(const WorkerMessage& message) {
+  const std::lock_guard lock(mutex_);
+  return call_ && call_->id == message.call ? call_ : nullptr;
 }
 
 std::shared_ptr<WorkerCall> WorkerPool::Worker::release_call() {
@@ -184,7 +243,8 @@ void WorkerPool::Worker::line_closed() {
 
 void WorkerPool::Worker::job_ended(const JobEnd& end) noexcept {
   const auto self = shared_from_this();
-  while (line_ && receive()) {
+  // A process that inherited the line may still write to it: what one process can have sent is read, and no more.
+  for (int i = 0; i < kMaxLastReads && line_ && receive(); ++i) {
   }
   if (line_) line_closed();
   kill_timer_.cancel();

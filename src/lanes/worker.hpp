@@ -10,6 +10,7 @@
 #include <string>
 
 #include "lanes/worker_pool.hpp"
+#include "lanes/worker_wire.hpp"
 #include "process/fd.hpp"
 #include "process/frames.hpp"
 #include "process/supervisor.hpp"
@@ -21,7 +22,7 @@ namespace allm {
 // process has ended.
 class WorkerPool::Worker : public Watcher, public JobListener, public std::enable_shared_from_this<Worker> {
  public:
-  Worker(std::shared_ptr<WorkerPool> pool, Fd line, const ToolLimits& limits);
+  Worker(std::shared_ptr<WorkerPool> pool, HiddenFd line, const ToolLimits& limits);
 
   // Whether a call with these limits may run in it.
   bool fits(const ToolLimits& limits) const;
@@ -49,15 +50,27 @@ class WorkerPool::Worker : public Watcher, public JobListener, public std::enabl
   void flush();
   // Reads once; returns whether more may have arrived.
   bool receive();
-  void take(const std::string& frame);
+  // Handles one message. False if it is not one of a worker: what follows it cannot be read.
+  bool take(const std::string& frame);
+  bool take_progress(const WorkerMessage& message);
+  void take_answer(const WorkerMessage& message);
+  // A message that is not for the call that runs.
+  void ignore_message();
+  // The call that runs, if the message is for it.
+  std::shared_ptr<WorkerCall> call_of(const WorkerMessage& message);
   std::shared_ptr<WorkerCall> release_call();
+  // Fails the call that runs, and kills the process.
+  void break_off(const std::string& what_it_did);
   void line_closed();
+  bool has_to_send() const { return sending_ != nullptr; }  // with the lock held
+  // Sends what the line accepts; false if the process has ended. With the lock held.
+  bool send_some();
 
   const std::weak_ptr<WorkerPool> pool_;
   const std::shared_ptr<Loop> loop_;
   const std::shared_ptr<Supervisor> supervisor_;
   const ToolLimits limits_;
-  Fd line_;  // closed by the thread that drives the loop, with mutex_ locked
+  HiddenFd line_;  // closed by the thread that drives the loop, with mutex_ locked
   FrameReader frames_;
   Timer kill_timer_;  // kills a process that closed its line and did not end
   bool watched_ = false;
@@ -65,7 +78,8 @@ class WorkerPool::Worker : public Watcher, public JobListener, public std::enabl
 
   mutable std::mutex mutex_;  // guards what follows
   std::shared_ptr<WorkerCall> call_;
-  std::string outgoing_;
+  std::shared_ptr<WorkerCall> sending_;  // the call whose frame is being sent
+  std::size_t sent_ = 0;                 // bytes of that frame
   std::size_t calls_ = 0;
   bool stopped_ = false;
 };

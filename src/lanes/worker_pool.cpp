@@ -1,9 +1,7 @@
 #include "lanes/worker_pool.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <sys/socket.h>
 #include <utility>
 
 #include "data/read_file.hpp"
@@ -50,6 +48,7 @@ std::shared_ptr<WorkerPool::Worker> WorkerPool::take_idle(const ToolLimits& limi
 }
 
 bool WorkerPool::try_run(const std::shared_ptr<WorkerCall>& call) {
+  if (mark_.is_of_parent_process()) return false;
   watch_stop(call);
   while (const std::shared_ptr<Worker> worker = take_idle(call->limits)) {
     if (give(worker, call)) return true;
@@ -116,11 +115,11 @@ void WorkerPool::start_spare(const ToolLimits& limits) {
 
 std::shared_ptr<WorkerPool::Worker> WorkerPool::launch(const ToolLimits& limits,
                                                        const std::shared_ptr<WorkerCall>& call, std::string& error) {
-  std::array<int, 2> ends{-1, -1};
-  const bool has_line = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0;
+  HiddenFd ours;
+  HiddenFd theirs;
+  const bool has_line = make_socket_pair(ours, theirs);
   if (!has_line) error = errno_text(errno);
-  Fd theirs(ends[1]);
-  auto worker = std::make_shared<Worker>(shared_from_this(), Fd(ends[0]), limits);
+  auto worker = std::make_shared<Worker>(shared_from_this(), std::move(ours), limits);
   {
     const std::lock_guard lock(mutex_);
     --starting_;
@@ -154,6 +153,7 @@ void WorkerPool::launched(const std::shared_ptr<Worker>& worker) {
 }
 
 void WorkerPool::stop(const std::shared_ptr<WorkerCall>& call) {
+  if (mark_.is_of_parent_process()) return;
   std::vector<std::shared_ptr<Worker>> workers;
   {
     const std::lock_guard lock(mutex_);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <list>
@@ -33,7 +34,8 @@ class WorkerCall : public LaneCall, public std::enable_shared_from_this<WorkerCa
   bool start_now() override;
   void start() override;
 
-  std::string frame;  // the request, as it is sent
+  std::uint64_t id = 0;  // of its messages
+  std::string frame;     // the request, as it is sent
 
  private:
   friend class WorkerPool;
@@ -86,6 +88,7 @@ class WorkerPool : public std::enable_shared_from_this<WorkerPool> {
   const std::shared_ptr<Loop> loop_;
   const std::shared_ptr<Supervisor> supervisor_;
   const RuntimeOptions options_;
+  const ForkMark mark_;  // in a forked child the workers are those of the parent, and calls fail
   std::mutex mutex_;
   std::list<std::shared_ptr<Worker>> workers_;  // all that have not ended
   std::size_t starting_ = 0;                    // workers that are about to be in workers_

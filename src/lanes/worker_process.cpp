@@ -12,18 +12,20 @@
 #include <new>
 #include <optional>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <utility>
 
 #include "data/tool_errors.hpp"
+#include "lanes/cpu_limit.hpp"
 #include "lanes/outcome_json.hpp"
 #include "lanes/worker_wire.hpp"
 #include "process/frames.hpp"
 #include "process/job_members.hpp"
+#include "runtime/fork_guard.hpp"
 #include "runtime/parker.hpp"
 #include "tools/guarded.hpp"
 #include "tools/tool_context_state.hpp"
@@ -40,13 +42,17 @@ std::map<std::string, WorkerEntry>& entries() {
 constexpr std::chrono::microseconds kSpinBudget{50};
 
 std::atomic<int> line_of_worker{-1};
+std::atomic<std::uint64_t> call_of_worker{0};
 
 // Must not allocate memory.
 [[noreturn]] void end_for_lack_of_memory() {
-  constexpr std::string_view kText = R"({"out_of_memory":true})";
-  std::array<char, kFrameHeaderBytes + kText.size()> frame{};
-  frame[0] = static_cast<char>(kText.size());
-  std::ranges::copy(kText, frame.begin() + kFrameHeaderBytes);
+  std::array<char, kFrameHeaderBytes + kWorkerHeaderBytes> frame{};
+  frame[0] = static_cast<char>(kWorkerHeaderBytes);
+  frame[kFrameHeaderBytes] = static_cast<char>(WorkerMessageKind::out_of_memory);
+  const std::uint64_t call = call_of_worker;
+  for (std::size_t i = 0; i < 8; ++i) {
+    frame[kFrameHeaderBytes + 1 + i] = static_cast<char>((call >> (8 * i)) & 0xffU);
+  }
   [[maybe_unused]] const ssize_t sent = send(line_of_worker, frame.data(), frame.size(), MSG_NOSIGNAL);
   _exit(ENOMEM);
 }
@@ -56,18 +62,21 @@ class Line {
  public:
   explicit Line(int fd) : fd_(fd) {}
 
-  bool send(std::string_view text) {
+  bool send(WorkerMessageKind kind, std::uint64_t call, std::string_view text) {
+    const std::string frame = make_worker_frame(kind, call, text);
     const std::lock_guard lock(mutex_);
-    return send_all(fd_, make_frame(text));
+    return send_all(fd_, frame);
   }
 
-  // The next frame; nullopt if the program has closed its end.
+  // The text of the next frame; nullopt if the program has closed its end, or if the frame is longer than any call.
   std::optional<std::string> receive() {
     std::array<char, kFrameHeaderBytes> header{};
     char first = 0;
     spin_until([&] { return recv(fd_, &first, 1, MSG_PEEK | MSG_DONTWAIT) >= 0; }, kSpinBudget);
     if (!receive_all(header.data(), header.size())) return std::nullopt;
-    std::string text(frame_length(header.data()), '\0');
+    const std::size_t length = frame_length(header.data());
+    if (length > kWorkerHeaderBytes + kMaxCallBytes) return std::nullopt;
+    std::string text(length, '\0');
     if (!receive_all(text.data(), text.size())) return std::nullopt;
     return text;
   }
@@ -91,13 +100,16 @@ class Line {
 // The context of a call in the worker. Shared: a handler may keep a ToolContext after its call has ended.
 class CallContext : public ToolContext::State {
  public:
-  CallContext(std::shared_ptr<const Run> run_settings, ToolCall tool_call, Line& line)
-      : State(std::move(run_settings), std::move(tool_call)), line_(line) {}
+  CallContext(std::shared_ptr<const Run> run_settings, const WorkerRequest& request, std::uint64_t id, Line& line)
+      : State(std::move(run_settings), request.call), id_(id), max_bytes_(request.max_output), line_(line) {
+    deadline = request.deadline;
+  }
   void report_progress(Json progress) const override {
-    const auto text = write_json({{"progress", std::move(progress)}});
-    // Progress that follows the answer would be taken for the next call's.
+    const auto text = write_json(progress);
+    // The program would kill a worker whose message is longer than an answer may be.
+    if (!text || text->size() > max_bytes_) return;
     const std::lock_guard lock(mutex_);
-    if (text && !over_) line_.send(*text);
+    if (!over_) line_.send(WorkerMessageKind::progress, id_, *text);
   }
   void end() {
     const std::lock_guard lock(mutex_);
@@ -105,6 +117,8 @@ class CallContext : public ToolContext::State {
   }
 
  private:
+  const std::uint64_t id_;
+  const std::uint64_t max_bytes_;
   Line& line_;
   mutable std::mutex mutex_;
   bool over_ = false;
@@ -152,13 +166,19 @@ class WorkerProcess {
   void run() {
     wait_for_stop();
     while (const auto text = line_.receive()) {
-      const Result<WorkerRequest> request = read_worker_request(*text);
+      const std::optional<WorkerMessage> message = read_worker_message(*text);
+      if (!message || message->kind != WorkerMessageKind::call) return;
+      const Result<WorkerRequest> request = read_worker_request(message->text);
       if (!request) return;
-      const std::string answered = answer(*request);
+      call_of_worker = message->call;
+      const std::string answered = answer(*request, message->call);
+      // A handler forked, and this is the child: the line is its parent's.
+      if (mark_.is_of_parent_process()) return;
       // Processes that a call has started end with the call: this process ends, and the process supervisor kills them.
-      const bool is_last = has_children() || members_.has_others();
-      if (is_last) line_.send(R"({"last":true})");
-      if (!line_.send(answered) || is_last) return;
+      const bool is_last = has_children() || members_.has_others() || !cpu_limit_.allows_another_call();
+      call_of_worker = 0;
+      const auto kind = is_last ? WorkerMessageKind::last_answer : WorkerMessageKind::answer;
+      if (!line_.send(kind, message->call, answered) || is_last) return;
     }
   }
 
@@ -169,18 +189,25 @@ class WorkerProcess {
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-    std::thread([this, signals] {
-      int received = 0;
-      while (sigwait(&signals, &received) != 0) {
-      }
-      std::shared_ptr<CallContext> context;
-      {
-        const std::lock_guard lock(mutex_);
-        stopped_ = true;
-        context = context_;
-      }
-      if (context) context->stop.request_stop();
-    }).detach();
+    try {
+      std::thread([this, signals] { request_stop_at_signal(signals); }).detach();
+    } catch (const std::system_error&) {
+      // Without a thread SIGTERM ends the process at once.
+      pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+    }
+  }
+
+  void request_stop_at_signal(const sigset_t& signals) {
+    int received = 0;
+    while (sigwait(&signals, &received) != 0) {
+    }
+    std::shared_ptr<CallContext> context;
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+      context = context_;
+    }
+    if (context) context->stop.request_stop();
   }
 
   // Including orphans, which are reparented to this process.
@@ -192,23 +219,8 @@ class WorkerProcess {
     return reaped == 0;
   }
 
-  void limit_cpu_time(const std::optional<std::chrono::seconds>& time) {
-    if (!time && !std::exchange(cpu_limited_, false)) return;
-    rlimit limit{};
-    getrlimit(RLIMIT_CPU, &limit);
-    limit.rlim_cur = limit.rlim_max;
-    if (time) {
-      rusage used{};
-      getrusage(RUSAGE_SELF, &used);
-      // The kernel counts whole seconds.
-      limit.rlim_cur = static_cast<rlim_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec + 1 + time->count());
-      cpu_limited_ = true;
-    }
-    setrlimit(RLIMIT_CPU, &limit);
-  }
-
-  std::string answer(const WorkerRequest& request) {
-    const ToolOutcome outcome = outcome_of(request);
+  std::string answer(const WorkerRequest& request, std::uint64_t id) {
+    const ToolOutcome outcome = outcome_of(request, id);
     Result<std::string> text = write_outcome(outcome);
     if (!text) text = write_outcome(unwritable(request.call, outcome, text.error()));
     if (text->size() > request.max_output) {
@@ -226,21 +238,20 @@ class WorkerProcess {
     return {unwritable_result_error(call, error.message())};
   }
 
-  ToolOutcome outcome_of(const WorkerRequest& request) {
+  ToolOutcome outcome_of(const WorkerRequest& request, std::uint64_t id) {
     auto run = std::make_shared<Run>();
     run->engine = engine_;
     run->options.session_id = request.session_id;
     run->request_id = request.request_id;
     run->trace = request.trace;
     run->context = std::make_shared<const Json>(request.context);
-    const auto state = std::make_shared<CallContext>(std::move(run), request.call, line_);
-    state->deadline = request.deadline;
+    const auto state = std::make_shared<CallContext>(std::move(run), request, id, line_);
     {
       const std::lock_guard lock(mutex_);
       context_ = state;
       if (stopped_) state->stop.request_stop();
     }
-    limit_cpu_time(request.cpu_time);
+    if (request.cpu_time) cpu_limit_.begin_call(*request.cpu_time);
     auto slot = std::make_shared<Answer::Slot>();
     {
       const ToolCompletion done(std::make_shared<Answer>(slot));
@@ -273,15 +284,23 @@ class WorkerProcess {
   std::mutex mutex_;
   std::shared_ptr<CallContext> context_;
   bool stopped_ = false;
-  bool cpu_limited_ = false;  // by the previous call
+  CpuLimit cpu_limit_;
+  const ForkMark mark_;
 };
 
 }  // namespace
+
+std::uint64_t current_worker_call() { return call_of_worker; }
 
 void register_worker_entry(std::string name, WorkerEntry entry) { entries()[std::move(name)] = std::move(entry); }
 
 void run_worker(int line, const std::vector<Tool>& tools, const WorkerOptions& options) {
   fcntl(line, F_SETFD, FD_CLOEXEC);
+  count_forks();
+  {
+    const NoForkNow guard;
+    hide_from_children(line);
+  }
   prctl(PR_SET_NAME, "allm-worker");
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   line_of_worker = line;

@@ -1,6 +1,7 @@
 // The worker's own side: runs handlers for the program that started it, one call at a time.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -14,6 +15,9 @@ namespace allm {
 using WorkerEntry =
     std::function<void(const Json& data, const Json& arguments, const ToolContext& context, ToolCompletion done)>;
 void register_worker_entry(std::string name, WorkerEntry entry);
+
+// The id of the call that this worker runs; 0 between calls and in other processes. Safe to call from any thread.
+std::uint64_t current_worker_call();
 
 // Runs calls until the program closes its end of `line`.
 [[noreturn]] void run_worker(int line, const std::vector<Tool>& tools, const WorkerOptions& options);

@@ -10,15 +10,19 @@ namespace {
 
 // More than any message carries.
 constexpr std::size_t kMaxFds = 8;
+// A reader keeps a buffer of at most that size when it is empty.
+constexpr std::size_t kMaxEmptyBuffer = std::size_t{1} << 20U;
 
 }  // namespace
 
-std::string make_frame(std::string_view text) {
+std::string make_frame(std::string_view text) { return make_frame({}, text); }
+
+std::string make_frame(std::string_view begin, std::string_view rest) {
   std::string frame;
-  frame.reserve(kFrameHeaderBytes + text.size());
-  const auto length = static_cast<std::uint32_t>(text.size());
+  frame.reserve(kFrameHeaderBytes + begin.size() + rest.size());
+  const auto length = static_cast<std::uint32_t>(begin.size() + rest.size());
   for (unsigned shift = 0; shift < 32; shift += 8) frame.push_back(static_cast<char>((length >> shift) & 0xffU));
-  frame.append(text);
+  frame.append(begin).append(rest);
   return frame;
 }
 
@@ -37,14 +41,16 @@ std::optional<std::string> FrameReader::next(std::size_t limit) {
   if (length > limit || rest.size() - kFrameHeaderBytes < length) return std::nullopt;
   std::string frame(rest.substr(kFrameHeaderBytes, length));
   begin_ += kFrameHeaderBytes + length;
-  if (begin_ == buffer_.size()) {
-    buffer_.clear();
-    begin_ = 0;
-  } else if (begin_ > buffer_.size() / 2) {
-    buffer_.erase(0, begin_);
-    begin_ = 0;
-  }
+  release_read_bytes();
   return frame;
+}
+
+void FrameReader::release_read_bytes() {
+  // More than half of the buffer: a byte is moved only for one that was read, so the sum of the moves is linear.
+  if (begin_ <= buffer_.size() / 2) return;
+  buffer_.erase(0, begin_);
+  begin_ = 0;
+  if (buffer_.empty() && buffer_.capacity() > kMaxEmptyBuffer) buffer_.shrink_to_fit();
 }
 
 bool FrameReader::exceeds(std::size_t limit) const {

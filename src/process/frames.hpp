@@ -16,18 +16,23 @@ inline constexpr std::size_t kFrameHeaderBytes = 4;
 
 // A text as it goes over the wire. At most 4 GiB.
 std::string make_frame(std::string_view text);
+// The frame of `begin` followed by `rest`.
+std::string make_frame(std::string_view begin, std::string_view rest);
 std::uint32_t frame_length(const char* header);
 
-// Finds frames in bytes, however they are split. One thread at a time.
+// Finds frames in bytes, however they are split, in time linear in their number. One thread at a time.
 class FrameReader {
  public:
   void feed(std::string_view bytes) { buffer_.append(bytes); }
   // The next whole frame; nullopt if it has not arrived yet or is longer than `limit`.
   std::optional<std::string> next(std::size_t limit);
-  // Whether the next frame is longer than that.
+  // Whether the next frame is longer than that. It is known when its header has arrived, so a reader that then closes
+  // the line never holds more than the limit and what it received at once.
   bool exceeds(std::size_t limit) const;
 
  private:
+  void release_read_bytes();
+
   std::string buffer_;
   std::size_t begin_ = 0;
 };

@@ -1,7 +1,8 @@
 // misbehave KIND: a command that misbehaves. misbehave program: starts workers and commands for ever, for tests that
 // kill it. misbehave thread KIND: a handler on a pool thread that misbehaves. misbehave dumpable protected|open: says
 // with its status when its memory is protected. misbehave hostile KIND MARK: a command that attacks its supervision.
-// misbehave attacked LANE KIND MARK CONTAINMENT: a program that calls such a tool.
+// misbehave attacked LANE KIND MARK CONTAINMENT: a program that calls such a tool. misbehave forks,
+// misbehave without_threads USE: see attacked.hpp.
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "tests/attack/lanes/hostile_processes.hpp"
 #include "tests/lanes/misbehaviour.hpp"
+#include "tests/lanes/programs/attacked.hpp"
 
 namespace {
 
@@ -76,6 +78,8 @@ int main(int count, char** arguments) {
   const std::string kind = count > 1 ? arguments[1] : "";
   if (kind == "program") start_processes_for_ever();
   if (kind == "dumpable") return dumpable(std::string_view(arguments[2]) == "protected");
+  if (kind == "forks") allm::testing::fork_and_wait();
+  if (kind == "without_threads") return allm::testing::use_without_threads(arguments[2]);
   if (kind == "thread") return run_on_a_thread(arguments[2]);
   if (kind == "hostile") {
     allm::testing::hostile_processes::attack_supervision(arguments[2], arguments[3]);
