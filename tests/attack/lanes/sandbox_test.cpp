@@ -45,7 +45,17 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSecret = "sk-attack-0123456789abcdef";
 
-Json called(Tool tool, const Json& arguments, const Sandbox& sandbox, const Engine& engine = {}) {
+// Without namespaces, in which a tool would not see the processes that it attacks: the sandbox is the only wall.
+RuntimeOptions without_namespaces(RuntimeOptions options = {}) {
+  options.containment = Containment::sweep;
+  return options;
+}
+const Engine& plain_engine() {
+  static const auto* const engine = new Engine({.runtime = Runtime::create(without_namespaces())});
+  return *engine;
+}
+
+Json called(Tool tool, const Json& arguments, const Sandbox& sandbox, const Engine& engine = plain_engine()) {
   tool.limits.sandbox = sandbox;
   tool.timeout = std::chrono::seconds(50);
   const auto batch = run_tool_calls({{.id = "c1", .name = tool.name, .arguments = arguments}}, {tool}, {}, engine);
@@ -477,7 +487,7 @@ TEST_F(AttackSandbox, OrdinaryProgramsStillWork) {
       const std::string shell = std::string(program.needs) == "bash" ? "bash" : "sh";
       const Tool tool{.name = "program",
                       .command = Command{.argv = {shell, "../script"}, .directory = folder.string()}};
-      return called(tool, Json::object(), sandbox);
+      return called(tool, Json::object(), sandbox, Engine());
     };
     const Json expected = run({});
     EXPECT_FALSE(contains(expected, "handler_exit")) << program.script << "\n" << expected;
@@ -495,6 +505,7 @@ TEST_F(AttackSandbox, AWorkerInASandboxStillRunsCommands) {
   for (const Sandbox& sandbox : sandboxes()) {
     const Tool tool{.name = "run_nested", .handler = [](const Json&) { return ok(0); }, .lane = Lane::worker};
     EXPECT_EQ(called(tool, Json::object(), sandbox), "from below") << shown(sandbox);
+    EXPECT_EQ(called(tool, Json::object(), sandbox, Engine()), "from below") << shown(sandbox);
   }
 }
 
@@ -505,7 +516,7 @@ class WithKeys {
     for (const char* name : names()) setenv(name, (std::string(kSecret) + name).c_str(), 1);
     setenv("ALLM_TEST_PLAIN", "plain-value", 1);
     setenv("ALLM_TEST_DATABASE", (std::string("postgres://user:") + kSecret + "@host/db").c_str(), 1);
-    engine_ = Engine({.runtime = Runtime::create(options)});
+    engine_ = Engine({.runtime = Runtime::create(without_namespaces(options))});
   }
   WithKeys(const WithKeys&) = delete;
   WithKeys& operator=(const WithKeys&) = delete;
@@ -588,7 +599,7 @@ Json reads_of_a_command(const Engine& engine) {
 TEST(AttackMemory, CommandsWithoutASandboxAreKeptFromIt) {
   if (geteuid() == 0) GTEST_SKIP() << "a command of root can open every process";
   if (kSanitized) GTEST_SKIP() << "a sanitizer traces its own process";
-  const Engine engine({.runtime = Runtime::create()});
+  const Engine engine({.runtime = Runtime::create(without_namespaces())});
   EXPECT_EQ(reads_of_a_command(engine), "");
 }
 
