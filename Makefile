@@ -1,10 +1,11 @@
 # Short commands for CMake and scripts/; `make help` lists them. JOBS=n limits parallel compilation.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build build run test test-long check bench lint tidy format format-check fuzz debug asan tsan \
+.PHONY: help setup setup-build build run test test-long check bench lint tidy format format-check fuzz fuzz-keep debug asan tsan \
 	foreign install clean
 
 export JOBS ?= $(shell nproc)
-FUZZ_SECONDS ?= 60
+# LONG=1: an hour for each fuzz target.
+FUZZ_SECONDS ?= $(if $(LONG),3600,60)
 PREFIX ?= /usr/local
 
 help:  ## this list
@@ -29,7 +30,7 @@ debug: setup  ## debug build, and the tests of the folders you changed (FOLDER=c
 test-long: setup  ## all tests in all three builds, with ten times the random cases and kills
 	@scripts/job.py test-long
 
-check: setup  ## everything: test-long, clang-tidy on every file, the debug build, shared libraries, the fuzz targets
+check: setup  ## everything: test-long, soaks, clang-tidy, debug, shared libraries, fuzz targets (LONG=1: an hour each)
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/job.py check
 
 build: setup-build  ## release build: build/allm, build/allm_bench, tests, examples
@@ -56,6 +57,9 @@ format-check: setup  ## list the files that are not formatted
 fuzz: setup  ## run each fuzz target for FUZZ_SECONDS (60), two at a time
 	@scripts/build.sh fuzz
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz.sh
+
+fuzz-keep:  ## add inputs that the fuzz targets found to the seeds in fuzz/corpus
+	@scripts/fuzz.sh --keep
 
 foreign: setup-build  ## run against mock servers and beside the clients of others (npm packages; not part of test)
 	@scripts/setup.sh foreign

@@ -1,5 +1,10 @@
 #!/bin/sh
-# Runs every fuzz target for FUZZ_SECONDS (60), two at a time. Inputs that fail are in build-fuzz/findings/.
+# Runs every fuzz target for FUZZ_SECONDS (60), two at a time. Inputs that fail are in build-fuzz/findings/; inputs that
+# reach new code are in build-fuzz/corpus/, for the next run.
+#
+#     scripts/fuzz.sh          run the targets
+#     scripts/fuzz.sh --keep   add the inputs of build-fuzz/corpus/ that reach code which the seeds in fuzz/corpus/ do not
+#                              reach, up to 4 KiB each and 200 for each target
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -28,6 +33,24 @@ targets=$(find build-fuzz/fuzz -maxdepth 1 -name '*_fuzz' -type f 2>/dev/null | 
 if [ -z "$targets" ]; then
     echo "fuzz: no targets in fuzz/" >&2
     exit 1
+fi
+if [ "${1:-}" = --keep ]; then
+    for target in $targets; do
+        name=$(basename "$target" _fuzz)
+        new=build-fuzz/merged/$name
+        rm -rf "$new"
+        mkdir -p "fuzz/corpus/$name" "build-fuzz/corpus/$name" "$new"
+        cp -r "fuzz/corpus/$name/." "$new"
+        "$target" -merge=1 -max_len=4096 -timeout=10 -rss_limit_mb=2048 "$new" "build-fuzz/corpus/$name" \
+            >"build-fuzz/findings/$name-merge.log" 2>&1
+        # The smallest inputs first: the seeds are there already.
+        room=$((200 - $(find "fuzz/corpus/$name" -type f | wc -l)))
+        find "$new" -type f -size -5k | while read -r file; do
+            [ -e "fuzz/corpus/$name/$(basename "$file")" ] || echo "$(stat -c %s "$file") $file"
+        done | sort -n | head -n "$((room > 0 ? room : 0))" | while read -r _ file; do cp "$file" "fuzz/corpus/$name/"; done
+        echo "fuzz: $name has $(find "fuzz/corpus/$name" -type f | wc -l) inputs"
+    done
+    exit 0
 fi
 if ! printf '%s\n' $targets | xargs -n 1 -P 2 sh -c "$run_one" fuzz; then
     echo "fuzz: FAILED" >&2

@@ -151,13 +151,27 @@ def check_steps():
     tidy = build("tidy", 1500)
     tidy.name = "clang-tidy on every file"
     return [
-        *quick_checks(), *long_steps(),
+        *quick_checks(), *long_steps(), soak("asan"), soak("tsan"),
         installed(), script("shared libraries", 400, "scripts/check_install.sh", "--shared"),
         headers(),
         tidy,
         build("debug", 500), tests("debug", 60),
-        build("fuzz", 300), script("fuzz targets, a minute each", 300, "scripts/fuzz.sh"),
+        *fuzz_steps(),
     ]
+
+
+def soak(preset):
+    """Ten minutes of random operations on 64 threads."""
+    command = ["ctest", "--preset", preset, "-R", "^allm_soak$", "--output-on-failure"]
+    return Step(f"{preset}: soak, ten minutes", 610, command, "ALLM_SOAK_SECONDS=600 " + " ".join(command),
+                env={"ALLM_SOAK_SECONDS": "600"})
+
+
+def fuzz_steps():
+    seconds = int(os.environ.get("FUZZ_SECONDS") or 60)
+    targets = len(list((ROOT / "fuzz").glob("*_fuzz.cpp")))
+    return [build("fuzz", 300), script(f"fuzz targets, {seconds} s each", seconds * (targets + 1) // 2,
+                                       "scripts/fuzz.sh")]
 
 
 def foreign_steps():
