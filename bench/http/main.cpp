@@ -1,4 +1,4 @@
-// Benchmarks with a server, compared with bare libcurl. Arguments select them: stream, tools, memory.
+// Benchmarks with a server, compared with bare libcurl. Arguments select them: stream, tools, memory, flood.
 #include <algorithm>
 #include <string_view>
 #include <sys/resource.h>
@@ -28,4 +28,5 @@ int main(int count, char** arguments) {
   if (wanted("stream")) allm::bench::stream_workload(server.urls());
   if (wanted("tools")) allm::bench::tool_loop_workload(server.urls());
   if (wanted("memory")) allm::bench::memory_workload(server.urls());
+  if (wanted("flood")) allm::bench::flood_workload();
 }

@@ -15,6 +15,7 @@ namespace allm::bench {
 void stream_workload(const ServerUrls& urls);
 void tool_loop_workload(const ServerUrls& urls);
 void memory_workload(const ServerUrls& urls);
+void flood_workload();
 
 // An engine whose model is at `url`. Without a runtime it uses that of the process.
 Engine engine_at(const std::string& url, const std::string& ca_file, std::vector<Tool> tools = {},
