@@ -84,7 +84,7 @@ HttpHandle::HttpHandle(HttpRequest request, const HttpTimeouts& timeouts, const 
 HttpHandle::~HttpHandle() {
   if (handle_) {
     clear_exchange();
-    if (ended_well_) spares_->keep(std::move(handle_), std::move(settings_));
+    if (ended_well_ && SpareHandles::is_safe()) spares_->keep(std::move(handle_), std::move(settings_));
   }
   // One of the headers carries the API key.
   for (curl_slist* item = header_list_; item != nullptr; item = item->next) {

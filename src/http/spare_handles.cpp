@@ -5,6 +5,12 @@
 
 namespace allm {
 
+bool SpareHandles::is_safe() {
+  constexpr unsigned kFixed = 0x080100;
+  static const bool safe = curl_version_info(CURLVERSION_NOW)->version_num >= kFixed;
+  return safe;
+}
+
 EasyHandle SpareHandles::take(std::string_view settings) {
   const std::lock_guard lock(mutex_);
   // The one that was used last is most likely still in the processor's caches.

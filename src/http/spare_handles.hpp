@@ -30,6 +30,10 @@ struct EasyHandle {
 // Safe to call from any thread.
 class SpareHandles {
  public:
+  // Whether a curl handle can be used for a second exchange. In versions before 8.1 it keeps a pointer to a freed
+  // header of the first, and an answer whose first header is a folded line makes curl use that pointer.
+  static bool is_safe();
+
   SpareHandles() = default;
   SpareHandles(const SpareHandles&) = delete;
   SpareHandles& operator=(const SpareHandles&) = delete;

@@ -157,6 +157,31 @@ TEST(AttackEndlessBody, IsNotReadAfterTheAnswer) {
   EXPECT_LT(written, std::size_t{64} << 20U);
 }
 
+// libcurl before 8.1 appended such a line to a header of the exchange before, which it had freed.
+TEST(AttackHeaders, AFoldedFirstLineDoesNotReachTheExchangeBefore) {
+  for (const bool tls : {false, true}) {
+    std::atomic<int> calls = 0;
+    const HttpServer server(
+        [&](const ServedRequest&, Reply& reply) {
+          const std::string folded = calls++ % 2 == 0 ? "" : " " + std::string(100, 'x') + "\r\n";
+          reply.write("HTTP/1.1 200 OK\r\n" + folded + "Content-Type: text/event-stream\r\nContent-Length: " +
+                      std::to_string(hello().size()) + "\r\n\r\n" + hello());
+        },
+        {.tls = tls});
+    const Engine engine = engine_at(server);
+    for (int i = 0; i < 50; ++i) {
+      expect_hello(ask(engine));
+      const Result<Response> folded = ask(engine);
+      if (folded && !folded->error) {
+        expect_hello(folded);
+      } else {
+        EXPECT_FALSE(error_of(folded).message().empty());
+        calls = 0;  // the request may have been sent again
+      }
+    }
+  }
+}
+
 TEST(AttackHeaders, OfAnyNumberAndSizeAreAnErrorOrAnAnswer) {
   const std::vector<std::pair<const char*, std::function<void(Reply&)>>> answers = {
       {"ten thousand headers",
