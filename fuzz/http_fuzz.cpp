@@ -1,10 +1,10 @@
 // Sends arbitrary bytes as the answer of a server through the whole client: a socket, curl, the transport, a codec and
-// the engine. Checks that every call ends, with a response or with an error that can be written as JSON and does not show
-// the key, and that the next call works. The first byte selects the provider and the form of the answer, the second the
-// sizes of the pieces in which the server writes.
+// the engine. Checks that every call ends, with a response or with an error that can be written as JSON and does not
+// show the key, and that the next call works. The first byte selects the provider and the form of the answer, the
+// second the sizes of the pieces in which the server writes.
 #include <algorithm>
 #include <array>
-#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include "allm/chat.hpp"
@@ -119,8 +120,17 @@ Server& server() {
   return *shared;
 }
 
-allm::Engine engine_with(std::shared_ptr<allm::Adapter> adapter) {
-  return allm::Engine({.adapter = std::move(adapter), .model = "m", .retry = allm::RetryPolicy::off()});
+allm::Engine engine_with(std::shared_ptr<allm::Adapter> adapter, allm::RetryPolicy retry = allm::RetryPolicy::off()) {
+  return allm::Engine({.adapter = std::move(adapter), .model = "m", .retry = std::move(retry)});
+}
+
+// It retries: curl may use the connection of the call before, which the server is closing.
+const allm::Engine& next_engine() {
+  using Endpoint = allm::OpenAiOptions::Endpoint;
+  static const auto* const shared = new allm::Engine(
+      engine_with(allm::openai({.base_url = server().url(), .endpoint = Endpoint::chat, .api_key = kKey}),
+                  {.base_delay = std::chrono::milliseconds(1), .jitter = std::chrono::milliseconds(0)}));
+  return *shared;
 }
 
 const std::vector<allm::Engine>& engines() {
@@ -131,10 +141,10 @@ const std::vector<allm::Engine>& engines() {
     http.max_event_bytes = std::size_t{64} << 10U;
     const std::string& url = server().url();
     return new std::vector{
-        engine_with(openai({.base_url = url, .endpoint = Endpoint::chat, .api_key = kKey, .http = http})),
-        engine_with(openai({.base_url = url, .endpoint = Endpoint::responses, .api_key = kKey, .http = http})),
-        engine_with(anthropic({.base_url = url, .api_key = kKey, .http = http})),
-        engine_with(gemini({.base_url = url, .api_key = kKey, .http = http}))};
+        engine_with(allm::openai({.base_url = url, .endpoint = Endpoint::chat, .api_key = kKey, .http = http})),
+        engine_with(allm::openai({.base_url = url, .endpoint = Endpoint::responses, .api_key = kKey, .http = http})),
+        engine_with(allm::anthropic({.base_url = url, .api_key = kKey, .http = http})),
+        engine_with(allm::gemini({.base_url = url, .api_key = kKey, .http = http}))};
   }();
   return *shared;
 }
@@ -153,7 +163,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   server().answer_with({reinterpret_cast<const char*>(data) + 2, size - 2}, std::size_t{data[1]} * 4 + 1);
   check(generate(engines()[data[0] % engines().size()], request));
   server().answer_with(kGoodAnswer, kGoodAnswer.size());
-  const allm::Result<allm::Response> next = generate(engines().front(), request);
+  const allm::Result<allm::Response> next = generate(next_engine(), request);
   require(next && next->text() == "hello");
   return 0;
 }

@@ -79,9 +79,8 @@ std::vector<double> lateness(Runtime& runtime) {
 
 void measure(const Flood& flood, std::size_t connections) {
   std::atomic<bool> over = false;
-  const HttpServer server(
-      [&](const ServedRequest& request, Reply& reply) { send_flood(flood, over, request, reply); },
-      {.tls = flood.tls, .http2 = flood.http2});
+  const HttpServer server([&](const ServedRequest& request, Reply& reply) { send_flood(flood, over, request, reply); },
+                          {.tls = flood.tls, .http2 = flood.http2});
   const auto runtime = Runtime::create();
   std::vector<std::thread> consumers;
   for (std::size_t i = 0; i < connections; ++i) {
