@@ -81,6 +81,7 @@ std::string SupervisorLink::open(const std::string& helper, Containment containm
     lifeline_.reset();
     return "the process supervisor could not be started from " + *executable + ": " + errno_text(error);
   }
+  owner_ = getpid();
   process_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
   frames_ = {};
   outgoing_ = {};
@@ -111,6 +112,8 @@ bool SupervisorLink::receive(std::vector<Json>& messages) {
   }
   return got < 0 && (errno == EAGAIN || errno == EINTR);
 }
+
+bool SupervisorLink::is_owner() const { return pid_ > 0 && owner_ == getpid(); }
 
 bool SupervisorLink::is_stopped() const {
   siginfo_t facts{};
@@ -149,7 +152,8 @@ void SupervisorLink::reap() {
 
 HiddenFd SupervisorLink::end() {
   lifeline_.reset();
-  if (pid_ > 0 && !has_ended(0)) {
+  if (!is_owner()) return std::move(line_);
+  if (!has_ended(0)) {
     // It must not start anything while what it has started is ended.
     signal(SIGSTOP);
     if (containment_ != Containment::pid_namespace) {
@@ -172,7 +176,7 @@ void SupervisorLink::close() {
   if (line_) shutdown(line_.get(), SHUT_RDWR);
   line_.reset();
   lifeline_.reset();
-  if (pid_ <= 0) return;
+  if (!is_owner()) return;
   const auto end = std::chrono::steady_clock::now() + kCloseTime;
   while (!has_ended(20)) {
     if (is_stopped() || std::chrono::steady_clock::now() > end) {

@@ -46,6 +46,8 @@ class SupervisorLink {
   void close();
 
  private:
+  // After fork(), the supervisor process belongs to the parent.
+  bool is_owner() const;
   bool has_ended(int milliseconds) const;
   void signal(int number) const;
   void reap();
@@ -54,6 +56,7 @@ class SupervisorLink {
   HiddenFd lifeline_;
   Fd process_;  // pidfd
   pid_t pid_ = 0;
+  pid_t owner_ = 0;                                   // the process that started it
   Containment containment_ = Containment::automatic;  // the kind that the supervisor has chosen, once it has told
   std::string cgroup_;                                // of all its jobs
   FrameReader frames_;

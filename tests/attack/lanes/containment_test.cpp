@@ -9,6 +9,7 @@
 #include <spawn.h>
 #include <string>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -101,7 +102,11 @@ class AttackContainment : public ::testing::TestWithParam<Containment>, protecte
  protected:
   AttackContainment() : Attacked(GetParam()) {}
   void SetUp() override {
-    if (const auto chosen = choose_containment(GetParam()); !chosen) GTEST_SKIP() << chosen.error();
+    const auto chosen = choose_containment(GetParam());
+    if (chosen) return;
+    const Tool echo{.name = "echo", .command = Command{.argv = {"echo", "works"}}};
+    EXPECT_NE(call(echo, Json::object()).find("RuntimeOptions::containment"), std::string::npos);
+    GTEST_SKIP() << chosen.error();
   }
 };
 
@@ -164,6 +169,21 @@ TEST_F(AttackChannel, ACallWithALargeArgumentEndsWhileTheSupervisorIsStopped) {
   for (int i = 0; i < 16; ++i) list.push_back(std::string(100'000, 'x'));
   call(tool, {{"list", list}});
   expect_later_calls_work("after");
+}
+
+TEST_F(AttackChannel, ARunningCallIsToldThatTheSupervisorWasStopped) {
+  const std::vector<pid_t> before = supervisors();
+  expect_later_calls_work("before");
+  std::vector<pid_t> stopped = supervisors();
+  std::erase_if(stopped, [&](pid_t pid) { return std::ranges::find(before, pid) != before.end(); });
+  const std::jthread stopper([&] {
+    eventually([&] { return !survivors(mark()).empty(); }, "the tool");
+    for (const pid_t pid : stopped) kill(pid, SIGSTOP);
+  });
+  const std::string answer = attacked(In::command, "hides", std::chrono::minutes(10));
+  EXPECT_NE(answer.find("handler_exit"), std::string::npos) << answer;
+  EXPECT_NE(answer.find("the process supervisor was stopped"), std::string::npos) << answer;
+  expect_no_survivor("hides");
 }
 
 TEST_F(AttackChannel, AnArgumentOfMoreThan64MiBIsAnErrorAndTheChannelLives) {
