@@ -38,12 +38,19 @@ using Fork = pid_t (*)();
 // Without the handlers of pthread_atfork, as some libraries do it.
 pid_t raw_fork() { return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr)); }
 
+// The status of a child that was killed by its alarm.
+constexpr int kHung = -2;
+
+void end_if_hung() {
+  signal(SIGALRM, SIG_DFL);
+  alarm(20);
+}
+
 // A child that runs `body`; a child that hangs is killed by its alarm.
 pid_t start_child(Fork fork_function, const std::function<int()>& body) {
   const pid_t child = fork_function();
   if (child == 0) {
-    signal(SIGALRM, SIG_DFL);
-    alarm(60);
+    end_if_hung();
     _exit(body());
   }
   return child;
@@ -52,8 +59,23 @@ pid_t start_child(Fork fork_function, const std::function<int()>& body) {
 int status_of(pid_t child) {
   int status = 0;
   EXPECT_EQ(waitpid(child, &status, 0), child);
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) return kHung;
   EXPECT_TRUE(WIFEXITED(status)) << "the child was killed by signal " << WTERMSIG(status);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// The status of a child that `attempt` makes. A child of a bare clone may find the allocator locked for ever by a
+// thread that it does not have, so one that hangs is tried again.
+int status_of_attempts(Fork fork_function, const std::function<int()>& attempt) {
+  int status = attempt();
+  for (int i = 0; i < 3 && status == kHung && fork_function == &raw_fork; ++i) status = attempt();
+  return status;
+}
+
+std::vector<Fork> ways_to_fork() {
+  // The allocator of a sanitizer has more such locks.
+  if (kSanitized) return {&fork};
+  return {&fork, &raw_fork};
 }
 
 std::vector<ToolCall> echo_calls(int count, int first) {
@@ -81,14 +103,15 @@ int wrong_answers(EventStream& events, int first, bool& has_fork_error) {
 }
 
 class AttackFork : public ::testing::TestWithParam<Fork> {};
-INSTANTIATE_TEST_SUITE_P(AttackWays, AttackFork, ::testing::Values(&fork, &raw_fork));
+INSTANTIATE_TEST_SUITE_P(AttackWays, AttackFork, ::testing::ValuesIn(ways_to_fork()));
 
 TEST_P(AttackFork, ParentAndChildGoOnWithOneStream) {
   const Engine engine({.runtime = Runtime::create({.max_workers = 4})});
   const int count = 200;
-  for (int round = 0; round < cases(2); ++round) {
+  int round = 0;
+  const auto attempt = [&] {
     EventStream events = stream_tool_calls(echo_calls(count, round), {echo.tool()}, {.max_concurrency = 4}, engine);
-    for (int i = 0; i < 20 + round; ++i) ASSERT_TRUE(events.next().has_event());
+    for (int i = 0; i < 20 + round; ++i) EXPECT_TRUE(events.next().has_event());
     const pid_t child = start_child(GetParam(), [&] {
       bool has_fork_error = false;
       const int wrong = wrong_answers(events, round, has_fork_error);
@@ -98,54 +121,65 @@ TEST_P(AttackFork, ParentAndChildGoOnWithOneStream) {
     bool has_fork_error = false;
     EXPECT_EQ(wrong_answers(events, round, has_fork_error), 0);
     EXPECT_FALSE(has_fork_error);
-    EXPECT_EQ(status_of(child), 0) << "1: it got answers of its parent; 2: it got no error";
+    return status_of(child);
+  };
+  for (; round < cases(2); ++round) {
+    EXPECT_EQ(status_of_attempts(GetParam(), attempt), 0) << "1: it got answers of its parent; 2: it got no error";
   }
 }
 
 TEST_P(AttackFork, BothReturnFromACallbackOfABlockingCall) {
   const Engine engine({.runtime = Runtime::create({.max_workers = 4})});
-  pid_t child = -1;
-  int seen = 0;
-  CallOptions options{.max_concurrency = 4};
-  options.on_event = [&](const Event&) {
-    if (++seen == 30) child = GetParam()();
-    if (seen == 30 && child == 0) alarm(60);
+  const auto attempt = [&] {
+    pid_t child = -1;
+    int seen = 0;
+    CallOptions options{.max_concurrency = 4};
+    options.on_event = [&](const Event&) {
+      if (++seen != 30) return;
+      child = GetParam()();
+      if (child == 0) end_if_hung();
+    };
+    const auto batch = run_tool_calls(echo_calls(200, 0), {echo.tool()}, options, engine);
+    if (child == 0) _exit(!batch && batch.error().message().find("forked") != std::string::npos ? 0 : 1);
+    EXPECT_TRUE(batch.has_value());
+    for (std::size_t i = 0; batch && i < batch->messages.size(); ++i) {
+      EXPECT_EQ(batch->messages[i].text(), std::to_string(i));
+    }
+    return status_of(child);
   };
-  const auto batch = run_tool_calls(echo_calls(200, 0), {echo.tool()}, options, engine);
-  if (child == 0) _exit(!batch && batch.error().message().find("forked") != std::string::npos ? 0 : 1);
-  ASSERT_TRUE(batch.has_value());
-  for (std::size_t i = 0; i < batch->messages.size(); ++i) {
-    EXPECT_EQ(batch->messages[i].text(), std::to_string(i));
-  }
-  EXPECT_EQ(status_of(child), 0);
+  EXPECT_EQ(status_of_attempts(GetParam(), attempt), 0);
 }
 
 TEST_P(AttackFork, AChildThatDestroysEverythingDoesNotDisturbItsParent) {
-  auto runtime = std::make_unique<std::shared_ptr<Runtime>>(Runtime::create({.max_workers = 2}));
-  auto engine = std::make_unique<Engine>(EngineOptions{.runtime = *runtime});
-  auto events = std::make_unique<EventStream>(stream_tool_calls(
-      {{.id = "w", .name = "attack_fork_echo", .arguments = {{"n", 1}}},
-       {.id = "c", .name = "cat", .arguments = {{"text", std::string(std::size_t{1} << 20U, 'x')}}}},
-      {echo.tool(),
-       Tool{.name = "cat", .timeout = 50s, .command = Command{.argv = {"wc", "-c"}, .input = CommandInput::json}}},
-      {}, *engine));
-  ASSERT_TRUE(events->next().has_event());
-  ASSERT_TRUE(events->next().has_event());
-  const pid_t child = start_child(GetParam(), [&] {
-    events.reset();
-    engine.reset();
-    runtime.reset();
-    return 0;
-  });
-  EXPECT_EQ(status_of(child), 0);
-  int completed = 0;
-  while (const Poll event = events->next()) {
-    const auto* end = event->get_if<ToolExecutionCompleted>();
-    if (end == nullptr) continue;
-    EXPECT_TRUE(std::holds_alternative<ToolOk>(end->outcome)) << end->name;
-    ++completed;
-  }
-  EXPECT_EQ(completed, 2);
+  const auto attempt = [&] {
+    auto runtime = std::make_unique<std::shared_ptr<Runtime>>(Runtime::create({.max_workers = 2}));
+    auto engine = std::make_unique<Engine>(EngineOptions{.runtime = *runtime});
+    auto events = std::make_unique<EventStream>(stream_tool_calls(
+        {{.id = "w", .name = "attack_fork_echo", .arguments = {{"n", 1}}},
+         {.id = "c", .name = "cat", .arguments = {{"text", std::string(std::size_t{1} << 20U, 'x')}}}},
+        {echo.tool(),
+         Tool{.name = "cat", .timeout = 50s, .command = Command{.argv = {"wc", "-c"}, .input = CommandInput::json}}},
+        {}, *engine));
+    EXPECT_TRUE(events->next().has_event());
+    EXPECT_TRUE(events->next().has_event());
+    const pid_t child = start_child(GetParam(), [&] {
+      events.reset();
+      engine.reset();
+      runtime.reset();
+      return 0;
+    });
+    const int status = status_of(child);
+    int completed = 0;
+    while (const Poll event = events->next()) {
+      const auto* end = event->get_if<ToolExecutionCompleted>();
+      if (end == nullptr) continue;
+      EXPECT_TRUE(std::holds_alternative<ToolOk>(end->outcome)) << end->name;
+      ++completed;
+    }
+    EXPECT_EQ(completed, 2);
+    return status;
+  };
+  EXPECT_EQ(status_of_attempts(GetParam(), attempt), 0);
 }
 
 TEST(AttackForkedChild, ALivingChildKeepsNoCommandFromTheEndOfItsInput) {
