@@ -173,7 +173,7 @@ HiddenFd SupervisorLink::end() {
 
 void SupervisorLink::close() {
   // A child of a bare clone() still has copies of the descriptors.
-  if (line_) shutdown(line_.get(), SHUT_RDWR);
+  if (line_ && is_owner()) shutdown(line_.get(), SHUT_RDWR);
   line_.reset();
   lifeline_.reset();
   if (!is_owner()) return;
