@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <memory>
 #include <openssl/bio.h>
+#include <openssl/crypto.h>
 #include <openssl/ssl.h>
-#include <string_view>
+#include <string>
 
 namespace allm {
 namespace {
@@ -34,8 +35,10 @@ int bio_type() {
 
 bool ReadBudget::is_available() {
   static const bool available = [] {
+    // Another copy of OpenSSL in curl would have other objects behind the same types.
     const char* const library = curl_version_info(CURLVERSION_NOW)->ssl_version;
-    return library != nullptr && std::string_view(library).starts_with("OpenSSL/") && method() != nullptr;
+    const std::string own = std::string("OpenSSL/") + OpenSSL_version(OPENSSL_VERSION_STRING);
+    return library != nullptr && library == own && method() != nullptr;
   }();
   return available;
 }
