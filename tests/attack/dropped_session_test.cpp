@@ -156,7 +156,9 @@ Session saved_and_loaded(const Session& session) {
   const Result<std::string> text = to_json(session);
   const Result<Session> loaded = from_json<Session>(text.value_or(""));
   EXPECT_TRUE(loaded.has_value());
-  if (loaded) EXPECT_EQ(*loaded, session);
+  if (loaded) {
+    EXPECT_EQ(*loaded, session);
+  }
   return loaded.value_or(session);
 }
 
@@ -180,7 +182,9 @@ bool drop_after(const Rig& rig, const Session& before, std::size_t count, const 
   expect_sound(left);
   const Session last = rig.run(saved_and_loaded(left)).back();
   EXPECT_EQ(results(last.thread), results(end.thread));
-  if (compare_all) EXPECT_EQ(last.thread, end.thread);
+  if (compare_all) {
+    EXPECT_EQ(last.thread, end.thread);
+  }
   return true;
 }
 

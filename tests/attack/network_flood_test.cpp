@@ -132,7 +132,7 @@ class AttackFlood : public ::testing::TestWithParam<Flood> {
       {.tls = GetParam().wire != Wire::plain, .http2 = GetParam().wire == Wire::http2}};
 };
 INSTANTIATE_TEST_SUITE_P(All, AttackFlood, ::testing::ValuesIn(floods()),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& test) { return std::string(test.param.name); });
 
 TEST_P(AttackFlood, DoesNotStopWhatElseRuns) {
   std::stop_source stop;
