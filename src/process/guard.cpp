@@ -3,7 +3,6 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <utility>
@@ -20,11 +19,6 @@ std::expected<Guard, std::string> start_guard(const GuardPlan& plan, GuardJob* j
   }
   Guard guard{.line = Fd(line[0])};
   const Fd their_line(line[1]);
-  std::array<int, 2> output{};
-  if (pipe2(output.data(), O_CLOEXEC) != 0) return std::unexpected("no pipe could be made: " + errno_text(errno));
-  guard.error_output = Fd(output[0]);
-  const Fd their_output(output[1]);
-  fcntl(output[0], F_SETFL, O_NONBLOCK);
 
   JobCgroup cgroup;
   if (plan.containment.kind == Containment::cgroup) {
@@ -39,7 +33,7 @@ std::expected<Guard, std::string> start_guard(const GuardPlan& plan, GuardJob* j
   guard.pid = in_namespace ? fork_into_pid_namespace(plan.containment.namespaces.with_user_namespace, SIGCHLD) : fork();
   if (guard.pid < 0) return std::unexpected("no guard process could be made: " + errno_text(errno));
   if (guard.pid == 0) {
-    GuardProcess(plan, maps, their_line.get(), their_output.get(), std::move(cgroup)).run(job);
+    GuardProcess(plan, maps, their_line.get(), std::move(cgroup)).run(job);
   }
   return guard;
 }

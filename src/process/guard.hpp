@@ -16,20 +16,22 @@
 
 namespace allm {
 
-// The supervisor's side of a guard. Over `line` it sends the job, unless the guard was started with one, and then
-// single bytes; the guard answers with one frame, a JobEnd.
+// The supervisor's side of a guard. Over `line` it sends a job, unless the guard was started with one, and then single
+// bytes; the guard answers with one frame, a JobEnd. A guard whose tool has ended and left no process behind then waits
+// for another job (kWaits in the frame); every other guard ends.
 struct Guard {
   pid_t pid = 0;
   Fd line;
-  Fd error_output;          // read end
   std::string cgroup = {};  // the folder of its job's cgroup, if it has one
 };
 inline constexpr char kTerminateJob = 't';  // SIGTERM to the job's process group
 inline constexpr char kKillJob = 'k';       // ends all processes of the job
+inline constexpr const char* kWaits = "waits";
 
 struct GuardJob {
   JobRequest request;
   std::vector<Fd> fds;  // one for each element of request.fds
+  Fd error_output;      // becomes the tool's; it is sent after `fds`
 };
 
 // What a guard inherits.

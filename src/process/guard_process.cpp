@@ -36,6 +36,11 @@ void close_range_or_each(unsigned first, unsigned last) {
   for (unsigned fd = first; fd <= last && fd < limit.rlim_cur; ++fd) close(static_cast<int>(fd));
 }
 
+bool has_children() {
+  siginfo_t ignored{};
+  return waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
+}
+
 // In the list of processes, a guard is not to be taken for its supervisor.
 void set_process_name() {
   constexpr std::string_view kName = "allm-guard";
@@ -48,26 +53,34 @@ void set_process_name() {
 
 }  // namespace
 
-GuardProcess::GuardProcess(const GuardPlan& plan, const IdMaps& maps, int line, int error_output, JobCgroup cgroup)
-    : plan_(plan), maps_(maps), line_(line), error_output_(error_output), cgroup_(std::move(cgroup)) {}
+GuardProcess::GuardProcess(const GuardPlan& plan, const IdMaps& maps, int line, JobCgroup cgroup)
+    : plan_(plan), maps_(maps), line_(line), cgroup_(std::move(cgroup)) {}
 
 void GuardProcess::run(GuardJob* job) {
   close_inherited(job);
   set_up();
-  if (job != nullptr) {
-    start(*job);
-  } else {
+  if (job != nullptr) serve(*job);
+  while (true) {
     GuardJob received = receive_job();
-    start(received);
+    serve(received);
   }
-  while (true) turn();
+}
+
+void GuardProcess::serve(GuardJob& job) {
+  start(job);
+  while (tool_ != 0) turn();
+  if (has_children()) {
+    end_tree();
+    leave();
+  }
+  report(true);
 }
 
 void GuardProcess::close_inherited(const GuardJob* job) const {
-  std::vector<int> kept = {line_,         error_output_,         plan_.lifeline,
-                           plan_.program, cgroup_.members.get(), cgroup_.kill.get()};
+  std::vector<int> kept = {line_, plan_.lifeline, plan_.program, cgroup_.members.get(), cgroup_.kill.get()};
   if (job != nullptr) {
     for (const Fd& fd : job->fds) kept.push_back(fd.get());
+    kept.push_back(job->error_output.get());
   }
   std::ranges::sort(kept);
   unsigned first = STDERR_FILENO + 1;
@@ -119,27 +132,28 @@ GuardJob GuardProcess::receive_job() {
     const auto frame = frames.next(kMaxJobBytes);
     if (!frame) continue;
     const auto message = parse_json(*frame);
-    if (!message) _exit(1);
+    if (!message || job.fds.empty()) _exit(1);
     job.request = job_request_from(*message);
+    job.error_output = std::move(job.fds.back());
+    job.fds.pop_back();
     return job;
   }
 }
 
 void GuardProcess::start(GuardJob& job) {
-  end_.id = job.request.id;
-  end_.error = failure_;
-  if (!failure_.empty()) report();
-  LaunchFds fds{.moves = {}, .error_output = error_output_, .cgroup = cgroup_.members.get()};
+  end_ = {.id = job.request.id, .error = failure_};
+  if (!failure_.empty()) leave();
+  LaunchFds fds{.moves = {}, .error_output = job.error_output.get(), .cgroup = cgroup_.members.get()};
   for (std::size_t i = 0; i < std::min(job.fds.size(), job.request.fds.size()); ++i) {
     fds.moves.emplace_back(job.fds[i].get(), job.request.fds[i]);
   }
   const auto pid = launch(job.request, fds);
   // The tool's pipes must not stay open here.
-  close(std::exchange(error_output_, -1));
+  job.error_output.reset();
   job.fds.clear();
   if (!pid) {
     end_.error = pid.error();
-    report();
+    leave();
   }
   tool_ = *pid;
 }
@@ -150,11 +164,11 @@ void GuardProcess::turn() {
   if (poll(watched.data(), watched.size(), -1) < 0) return;
   reap();
   is_alone_ = watched[1].revents != 0 || watched[2].revents != 0;
-  if (tool_ == 0 || is_alone_) {
+  if (is_alone_) {
     end_tree();
-    report();
+    leave();
   }
-  if (watched[0].revents != 0) obey();
+  if (tool_ != 0 && watched[0].revents != 0) obey();
 }
 
 void GuardProcess::obey() {
@@ -167,7 +181,7 @@ void GuardProcess::obey() {
   }
   is_alone_ = got != 1;
   end_tree();
-  report();
+  leave();
 }
 
 void GuardProcess::reap() {
@@ -188,8 +202,7 @@ void GuardProcess::reap() {
 }
 
 void GuardProcess::end_tree() {
-  siginfo_t ignored{};
-  if (waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0) return;  // no child is left
+  if (!has_children()) return;
   if (plan_.containment.kind == Containment::pid_namespace) return end_namespace();
   if (cgroup_.kill) [[maybe_unused]]
     const ssize_t written = write(cgroup_.kill.get(), "1", 1);
@@ -202,17 +215,22 @@ void GuardProcess::end_namespace() {
   while (GuardClock::now() < end) {
     kill(-1, SIGKILL);  // all of the namespace but this process
     reap();
-    siginfo_t ignored{};
-    if (waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0) return;
+    if (!has_children()) return;
     pollfd children{child_signals_.get(), POLLIN, 0};
     poll(&children, 1, 10);
   }
   end_.error_output = "allm: processes that were killed have not ended";
 }
 
-void GuardProcess::report() {
+void GuardProcess::report(bool waits) {
   if (end_.error.empty() && !end_.signal && !end_.status) end_.signal = SIGKILL;
-  if (const auto text = write_json(to_message(end_))) send_all(line_, make_frame(*text));
+  Json message = to_message(end_);
+  message[kWaits] = waits;
+  if (const auto text = write_json(message)) send_all(line_, make_frame(*text));
+}
+
+void GuardProcess::leave() {
+  report(false);
   remove_cgroups();
   _exit(0);
 }

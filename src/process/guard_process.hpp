@@ -15,8 +15,9 @@ namespace allm {
 class GuardProcess {
  public:
   // The descriptors are the guard's; it closes all others that it inherited.
-  GuardProcess(const GuardPlan& plan, const IdMaps& maps, int line, int error_output, JobCgroup cgroup);
-  // Never returns to the code of the supervisor.
+  GuardProcess(const GuardPlan& plan, const IdMaps& maps, int line, JobCgroup cgroup);
+  // Runs this job, if there is one, and then those that the supervisor sends. Never returns to the code of the
+  // supervisor.
   [[noreturn]] void run(GuardJob* job);
 
  private:
@@ -24,21 +25,23 @@ class GuardProcess {
   void set_up();
   // Waits for the supervisor to send one. Ends this process if it is not needed any more.
   GuardJob receive_job();
+  // Runs a job to its end. Returns if the tool has ended by itself and left no process behind.
+  void serve(GuardJob& job);
   void start(GuardJob& job);
-  // Waits for an event; ends this process when the job is over.
+  // Waits for an event; ends this process if the job is to be ended.
   void turn();
   void obey();
   // Reaps what has ended.
   void reap();
   void end_tree();
   void end_namespace();
-  [[noreturn]] void report();
+  void report(bool waits);
+  [[noreturn]] void leave();
   void remove_cgroups() const;
 
   const GuardPlan plan_;
   const IdMaps maps_;
   const int line_;
-  int error_output_;
   const JobCgroup cgroup_;
   bool is_alone_ = false;  // supervisor or program have ended
   Fd child_signals_;

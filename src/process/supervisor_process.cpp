@@ -29,6 +29,8 @@ constexpr std::size_t kTailBytes = 4096;
 constexpr std::size_t kMaxRequestBytes = std::size_t{64} << 20U;
 // A job that fits into the socket's buffer is sent to the guard that waits; others get a guard of their own.
 constexpr std::size_t kMaxSpareBytes = std::size_t{64} << 10U;
+// After the start of a job. The guard of a shorter job becomes the next spare, without a fork.
+constexpr std::chrono::milliseconds kSpareDelay{5};
 // How long a guard may take to end its job before it is killed.
 constexpr std::chrono::seconds kGuardTime{6};
 // How long other jobs wait while the processes of a guard that was killed are ended.
@@ -101,22 +103,23 @@ bool SupervisorProcess::turn() {
   std::vector<std::uint64_t> ids;
   for (auto& [id, job] : jobs_) {
     watched.push_back({job.guard.line.get(), POLLIN, 0});
-    watched.push_back({job.guard.error_output.get(), POLLIN, 0});
+    watched.push_back({job.error_output.get(), POLLIN, 0});
     ids.push_back(id);
   }
-  if (poll(watched.data(), watched.size(), milliseconds_to_next_kill()) < 0 && errno != EINTR) return false;
+  if (poll(watched.data(), watched.size(), milliseconds_to_next_event()) < 0 && errno != EINTR) return false;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const auto job = jobs_.find(ids[i]);
     const short output = watched[first_job + 2 * i + 1].revents;
     if ((output & POLLIN) != 0) {
-      drain(job->second.guard.error_output.get(), job->second.tail);
+      drain(job->second.error_output.get(), job->second.tail);
     } else if (output != 0) {
-      job->second.guard.error_output.reset();
+      job->second.error_output.reset();
     }
     if (watched[first_job + 2 * i].revents != 0) take_report(job);
   }
   if (watched[1].revents != 0) reap();
   kill_overdue();
+  if (spare_at_ && *spare_at_ <= Clock::now()) prepare_spare();
   if (watched[2].revents != 0) return false;
   if ((watched[0].revents & POLLOUT) != 0 && !outgoing_.flush(line_)) return false;
   return (watched[0].revents & ~POLLOUT) == 0 || receive();
@@ -168,7 +171,12 @@ void SupervisorProcess::contain(const std::string& kind) {
   prepare_spare();
 }
 
+void SupervisorProcess::prepare_spare_later() {
+  if (!spare_ && !spare_at_) spare_at_ = Clock::now() + kSpareDelay;
+}
+
 void SupervisorProcess::prepare_spare() {
+  spare_at_.reset();
   if (spare_) return;
   // Without one, the next job is told why there is no guard.
   if (auto guard = start_guard(plan_, nullptr)) spare_ = *std::move(guard);
@@ -182,28 +190,36 @@ void SupervisorProcess::start(const Json& message, const std::string& text) {
                  std::make_move_iterator(received_fds_.begin() + count));
   received_fds_.erase(received_fds_.begin(), received_fds_.begin() + count);
   if (!refusal_.empty()) return send(to_message(JobEnd{.id = id, .error = refusal_}));
-  if (!start_with_spare(id, text, job.fds)) {
-    auto guard = start_guard(plan_, &job);
-    if (!guard) return send(to_message(JobEnd{.id = id, .error = guard.error()}));
-    jobs_.emplace(id, Job{.guard = *std::move(guard)});
+  std::array<int, 2> output{};
+  if (pipe2(output.data(), O_CLOEXEC) != 0) {
+    return send(to_message(JobEnd{.id = id, .error = "no pipe could be made: " + errno_text(errno)}));
   }
-  job.fds.clear();
-  prepare_spare();
+  Fd our_output(output[0]);
+  job.error_output = Fd(output[1]);
+  fcntl(our_output.get(), F_SETFL, O_NONBLOCK);
+  std::optional<Guard> guard = spare_with(text, job);
+  if (!guard) {
+    auto made = start_guard(plan_, &job);
+    if (!made) return send(to_message(JobEnd{.id = id, .error = made.error()}));
+    guard = *std::move(made);
+  }
+  jobs_.emplace(id, Job{.guard = *std::move(guard), .error_output = std::move(our_output)});
+  prepare_spare_later();
 }
 
-bool SupervisorProcess::start_with_spare(std::uint64_t id, const std::string& text, const std::vector<Fd>& fds) {
-  if (!spare_ || text.size() > kMaxSpareBytes) return false;
+std::optional<Guard> SupervisorProcess::spare_with(const std::string& text, const GuardJob& job) {
+  if (!spare_ || text.size() > kMaxSpareBytes) return std::nullopt;
   std::vector<int> numbers;
-  for (const Fd& fd : fds) numbers.push_back(fd.get());
+  for (const Fd& fd : job.fds) numbers.push_back(fd.get());
+  numbers.push_back(job.error_output.get());
   SendQueue queue;
   if (!queue.send(spare_->line.get(), make_frame(text), numbers) || !queue.empty()) {
     // A tool has killed or stopped it, or has it filled its buffer.
     ::kill(spare_->pid, SIGKILL);
     spare_.reset();
-    return false;
+    return std::nullopt;
   }
-  jobs_.emplace(id, Job{.guard = *std::exchange(spare_, std::nullopt)});
-  return true;
+  return std::exchange(spare_, std::nullopt);
 }
 
 void SupervisorProcess::stop(std::uint64_t id, std::chrono::milliseconds grace) {
@@ -236,8 +252,8 @@ void SupervisorProcess::kill(Job& job) {
   job.kill_at = Clock::now() + kGuardTime;
 }
 
-int SupervisorProcess::milliseconds_to_next_kill() const {
-  std::optional<Clock::time_point> next;
+int SupervisorProcess::milliseconds_to_next_event() const {
+  std::optional<Clock::time_point> next = spare_at_;
   for (const auto& [id, job] : jobs_) {
     if (job.kill_at && (!next || *job.kill_at < *next)) next = job.kill_at;
   }
@@ -253,7 +269,13 @@ bool SupervisorProcess::take_report(Jobs::iterator job) {
   const auto frame = job->second.frames.next(kMaxRequestBytes);
   const auto message = frame ? parse_json(*frame) : Result<Json>(Json());
   if (frame && message) {
-    ended_guards_.insert(job->second.guard.pid);
+    // An order that crossed the report would be read as part of the next job.
+    const bool has_orders = job->second.kill_at || job->second.is_killed;
+    if (message->value(kWaits, false) && !spare_ && !has_orders) {
+      spare_ = std::move(job->second.guard);
+    } else {
+      ended_guards_.insert(job->second.guard.pid);
+    }
     finish(job, job_end_from(*message));
     return true;
   }
@@ -291,7 +313,8 @@ void SupervisorProcess::lose_guard(pid_t guard) {
   const bool is_killed = job->second.is_killed;
   if (job->second.guard.line && take_report(job)) {
     ended_guards_.erase(guard);
-    return;
+    if (spare_ && spare_->pid == guard) spare_.reset();
+    return prepare_spare_later();
   }
   job->second.guard.pid = 0;
   if (!job->second.guard.cgroup.empty()) kill_cgroup(job->second.guard.cgroup);
@@ -301,7 +324,7 @@ void SupervisorProcess::lose_guard(pid_t guard) {
 }
 
 void SupervisorProcess::finish(Jobs::iterator job, JobEnd end) {
-  if (job->second.guard.error_output) drain(job->second.guard.error_output.get(), job->second.tail);
+  if (job->second.error_output) drain(job->second.error_output.get(), job->second.tail);
   const std::string notes = std::exchange(end.error_output, last_lines(std::move(job->second.tail)));
   if (!notes.empty()) end.error_output += (end.error_output.empty() ? "" : "\n") + notes;
   jobs_.erase(job);

@@ -32,6 +32,7 @@ class SupervisorProcess {
   using Clock = std::chrono::steady_clock;
   struct Job {
     Guard guard;
+    Fd error_output;  // read end
     FrameReader frames = {};
     std::string tail = {};  // last bytes of the error output
     std::optional<Clock::time_point> kill_at = std::nullopt;
@@ -45,13 +46,15 @@ class SupervisorProcess {
   void handle(const Json& message, const std::string& text);
   void contain(const std::string& kind);
   void start(const Json& message, const std::string& text);
-  // Sends the job to the guard that waits for one; false if there is none, or if the job does not fit.
-  bool start_with_spare(std::uint64_t id, const std::string& text, const std::vector<Fd>& fds);
+  // The guard that waits for a job, after the job was sent to it; nullopt if none waits, or if the job does not fit.
+  std::optional<Guard> spare_with(const std::string& text, const GuardJob& job);
   void prepare_spare();
+  // Gives the guard of a short job the time to become the next spare.
+  void prepare_spare_later();
   void stop(std::uint64_t id, std::chrono::milliseconds grace);
   void kill_overdue();
   void kill(Job& job);
-  int milliseconds_to_next_kill() const;
+  int milliseconds_to_next_event() const;
   // Takes the report of a guard; false if it has not come yet.
   bool take_report(Jobs::iterator job);
   // Reaps guards, and orphans of guards that were killed.
@@ -73,8 +76,9 @@ class SupervisorProcess {
   FrameReader frames_;
   std::vector<Fd> received_fds_;
   Jobs jobs_;
-  std::set<pid_t> ended_guards_;  // that have reported and are not reaped yet
-  std::optional<Guard> spare_;    // waits for its job, so that a start need not wait for a fork
+  std::set<pid_t> ended_guards_;               // that have reported and are not reaped yet
+  std::optional<Guard> spare_;                 // waits for its job, so that a start need not wait for a fork
+  std::optional<Clock::time_point> spare_at_;  // when one is prepared
   SendQueue outgoing_;
 };
 
