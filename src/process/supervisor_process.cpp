@@ -33,8 +33,10 @@ constexpr std::size_t kMaxSpareBytes = std::size_t{64} << 10U;
 constexpr std::chrono::milliseconds kSpareDelay{5};
 // How long a guard may take to end its job before it is killed.
 constexpr std::chrono::seconds kGuardTime{6};
-// How long other jobs wait while the processes of a guard that was killed are ended.
+// How long other jobs wait while the processes of a guard that was killed are ended, and how long each time that one of
+// them turns up later. A shorter time would not be enough to stop processes that replace themselves all the time.
 constexpr std::chrono::seconds kStrayTime{2};
+constexpr std::chrono::milliseconds kLateStrayTime{200};
 
 Fd watch_process(pid_t pid) { return Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))); }
 
@@ -300,7 +302,7 @@ void SupervisorProcess::reap() {
       lose_guard(facts.si_pid);
     }
   }
-  if (has_strays) end_strays(std::chrono::milliseconds(0));
+  if (has_strays) end_strays(kLateStrayTime);
 }
 
 void SupervisorProcess::lose_guard(pid_t guard) {
