@@ -17,7 +17,7 @@ namespace {
 // memory is freed, so that one large document does not occupy memory on every thread that read one.
 constexpr std::size_t kKeptTextBytes = 256U << 10U;
 
-[[maybe_unused]] const bool kept_simdjson = keep_simdjson();
+[[maybe_unused]] const bool kKeptSimdjson = keep_simdjson();
 
 simdjson::error_code parse(std::string_view text, std::size_t max_depth, Tape& tape) {
   auto& parser = thread_instance<simdjson::dom::parser>();

@@ -40,7 +40,7 @@ bool use_lasting(const std::string& /*name*/, const char* /*wanted*/) {
   return false;
 }
 template <class Implementation>
-  requires(sizeof(Implementation) > 0)
+  requires requires { sizeof(Implementation); }
 bool use_lasting(const std::string& name, const char* wanted) {
   if (name != wanted) return false;
   simdjson::get_active_implementation() = &immortal<Implementation>();

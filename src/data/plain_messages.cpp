@@ -22,9 +22,9 @@ namespace {
 using Errors = std::vector<FieldError>;
 
 const Json& member(const Json& object, const char* key) {
-  static const Json& kNull = immortal<Json>();
+  static const Json& null = immortal<Json>();
   const auto found = object.find(key);
-  return found == object.end() ? kNull : *found;
+  return found == object.end() ? null : *found;
 }
 
 // Adds the errors of the JSON reader under the path of the message, with the reasons of validation.

@@ -149,7 +149,7 @@ bool is_filter(std::string_view name) {
 
 OptionRead read_option(std::string_view name, const Json& value, CallOptions& options, WrongTypes& wrong,
                        std::string& message) {
-  static const Json& kNothing = immortal<Json>();
+  static const Json& nothing = immortal<Json>();
   CallOptions scratch;
   // A null is read into `scratch`, because its name has to be checked, too.
   CallOptions& target = value.is_null() ? scratch : options;
@@ -188,7 +188,7 @@ OptionRead read_option(std::string_view name, const Json& value, CallOptions& op
   }
   if (value.is_null()) {
     WrongTypes unused;
-    return read_request_option(name, kNothing, scratch, unused) ? OptionRead::taken : OptionRead::unknown;
+    return read_request_option(name, nothing, scratch, unused) ? OptionRead::taken : OptionRead::unknown;
   }
   return read_request_option(name, value, options, wrong) ? OptionRead::taken : OptionRead::unknown;
 }

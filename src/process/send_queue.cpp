@@ -57,6 +57,7 @@ bool SendQueue::flush(int socket) {
   while (!pieces_.empty()) {
     Piece& piece = pieces_.front();
     std::vector<int> fds;
+    fds.reserve(piece.fds.size());
     for (const Fd& fd : piece.fds) fds.push_back(fd.get());
     const ssize_t sent = send_now(socket, std::string_view(piece.bytes).substr(piece.sent), fds);
     if (sent < 0) return false;

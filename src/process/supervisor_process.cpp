@@ -212,11 +212,12 @@ void SupervisorProcess::start(const Json& message, const std::string& text) {
 std::optional<Guard> SupervisorProcess::spare_with(const std::string& text, const GuardJob& job) {
   if (!spare_ || text.size() > kMaxSpareBytes) return std::nullopt;
   std::vector<int> numbers;
+  numbers.reserve(job.fds.size() + 1);
   for (const Fd& fd : job.fds) numbers.push_back(fd.get());
   numbers.push_back(job.error_output.get());
   SendQueue queue;
   if (!queue.send(spare_->line.get(), make_frame(text), numbers) || !queue.empty()) {
-    // A tool has killed or stopped it, or has it filled its buffer.
+    // A tool has killed or stopped it, or its buffer is full.
     ::kill(spare_->pid, SIGKILL);
     spare_.reset();
     return std::nullopt;

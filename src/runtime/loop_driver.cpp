@@ -22,10 +22,10 @@ bool LoopDriver::start_thread(std::shared_ptr<void> owner) {
   try {
     thread_ = std::thread([this, kept = std::move(owner)] { run(); });
     started_ = true;
+    return true;
   } catch (const std::system_error&) {
-    // The next task or run tries again.
+    return false;  // the next task or run tries again
   }
-  return started_;
 }
 
 void LoopDriver::look_by(TimePoint time) {

@@ -20,9 +20,9 @@ namespace {
 constexpr std::array<std::string_view, 3> kPieces = {"delta.text", "delta.partial_json", "delta.thinking"};
 
 const Json& member_or_null(const Json& value, std::string_view key) {
-  static const Json& kNull = immortal<Json>();
+  static const Json& null = immortal<Json>();
   const Json* member = find_member(value, key);
-  return member == nullptr ? kNull : *member;
+  return member == nullptr ? null : *member;
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ Result<std::string> chat_body(const AdapterCall& call, const OpenAiCodecOptions&
                               std::span<const SendableMedia> media, const StreamFields& stream) {
   const ModelFamily family = family_of(model_of(call));
   constexpr std::size_t kUsualMembers = 8;
-  static const Json& kIncludeUsage = immortal<Json>(Json{{"include_usage", true}});
+  static const Json& include_usage = immortal<Json>(Json{{"include_usage", true}});
   Json body = Json::object();
   body.get_ref<Json::object_t&>().reserve(kUsualMembers);
   if (!model_of(call).empty()) body["model"] = model_of(call);
@@ -96,7 +96,7 @@ Result<std::string> chat_body(const AdapterCall& call, const OpenAiCodecOptions&
   add_tools(call.request, options.quirks, body);
   add_settings(call, options.quirks, family, body);
   if (stream.stream) body["stream"] = true;
-  if (options.quirks.stream_usage) body["stream_options"] = kIncludeUsage;
+  if (options.quirks.stream_usage) body["stream_options"] = include_usage;
   add_raw_options(call, options, {}, body);
   if (!stream.stream || !stream.stream_options) body.erase("stream_options");
   ChatWriter writer(options, media, model_of(call), call.request.tools);

@@ -119,8 +119,8 @@ Result<std::string> json_arguments_text(const ToolCall& call) {
 }
 
 const Json& parameters_of(const Tool& tool) {
-  static const Json& kNone = immortal<Json>(Json{{"type", "object"}, {"properties", Json::object()}});
-  return tool.schema.is_object() && !tool.schema.empty() ? tool.schema : kNone;
+  static const Json& none = immortal<Json>(Json{{"type", "object"}, {"properties", Json::object()}});
+  return tool.schema.is_object() && !tool.schema.empty() ? tool.schema : none;
 }
 
 ContentRules chat_rules(const OpenAiCodecOptions& options) {
