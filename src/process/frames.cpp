@@ -58,27 +58,32 @@ bool FrameReader::exceeds(std::size_t limit) const {
   return rest.size() >= kFrameHeaderBytes && frame_length(rest.data()) > limit;
 }
 
-bool send_all(int socket, std::string_view bytes, const std::vector<int>& fds) {
+ssize_t send_some(int socket, std::string_view bytes, const std::vector<int>& fds, int flags) {
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxFds * sizeof(int))> control{};
-  bool with_fds = !fds.empty();
-  while (!bytes.empty()) {
-    iovec data{const_cast<char*>(bytes.data()), bytes.size()};
-    msghdr message{};
-    message.msg_iov = &data;
-    message.msg_iovlen = 1;
-    if (with_fds) {
-      message.msg_control = control.data();
-      message.msg_controllen = CMSG_SPACE(fds.size() * sizeof(int));
-      cmsghdr* const header = CMSG_FIRSTHDR(&message);
-      header->cmsg_level = SOL_SOCKET;
-      header->cmsg_type = SCM_RIGHTS;
-      header->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
-      std::memcpy(CMSG_DATA(header), fds.data(), fds.size() * sizeof(int));
-    }
-    const ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
+  iovec data{const_cast<char*>(bytes.data()), bytes.size()};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  if (!fds.empty()) {
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(fds.size() * sizeof(int));
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
+    std::memcpy(CMSG_DATA(header), fds.data(), fds.size() * sizeof(int));
+  }
+  ssize_t sent = 0;
+  do {
+    sent = sendmsg(socket, &message, MSG_NOSIGNAL | flags);
+  } while (sent < 0 && errno == EINTR);
+  return sent;
+}
+
+bool send_all(int socket, std::string_view bytes, const std::vector<int>& fds) {
+  for (bool is_first = true; !bytes.empty(); is_first = false) {
+    const ssize_t sent = send_some(socket, bytes, is_first ? fds : std::vector<int>(), 0);
     if (sent < 0) return false;
-    with_fds = false;
     bytes.remove_prefix(static_cast<std::size_t>(sent));
   }
   return true;

@@ -37,6 +37,10 @@ class FrameReader {
   std::size_t begin_ = 0;
 };
 
+// Sends a part of `bytes`, with descriptors if there are any; `flags` are those of send(). Returns the number of bytes,
+// or -1 with errno set.
+ssize_t send_some(int socket, std::string_view bytes, const std::vector<int>& fds, int flags);
+
 // Sends all of `bytes`, with descriptors if there are any. Blocks. False if the other end is closed.
 bool send_all(int socket, std::string_view bytes, const std::vector<int>& fds = {});
 

@@ -1,38 +1,19 @@
 #include "process/send_queue.hpp"
 
-#include <array>
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <string_view>
 #include <sys/socket.h>
 #include <utility>
 
+#include "process/frames.hpp"
+
 namespace allm {
 namespace {
 
-constexpr std::size_t kMaxSentFds = 8;
-
 // The number of bytes that the socket accepted, 0 if it is full, -1 with errno set if it is broken.
 ssize_t send_now(int socket, std::string_view bytes, const std::vector<int>& fds) {
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxSentFds * sizeof(int))> control{};
-  iovec data{const_cast<char*>(bytes.data()), bytes.size()};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  if (!fds.empty()) {
-    message.msg_control = control.data();
-    message.msg_controllen = CMSG_SPACE(fds.size() * sizeof(int));
-    cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
-    std::memcpy(CMSG_DATA(header), fds.data(), fds.size() * sizeof(int));
-  }
-  ssize_t sent = 0;
-  do {
-    sent = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-  } while (sent < 0 && errno == EINTR);
+  const ssize_t sent = send_some(socket, bytes, fds, MSG_DONTWAIT);
   return sent < 0 && errno == EAGAIN ? 0 : sent;
 }
 
