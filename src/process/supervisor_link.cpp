@@ -28,6 +28,8 @@ namespace {
 constexpr std::size_t kMaxReportBytes = std::size_t{1} << 20U;
 // How long the supervisor may take to end its jobs: a little longer than it waits for its guards.
 constexpr std::chrono::seconds kCloseTime{15};
+// How long the supervisor may take to stop. Only one that waits for a disk takes longer than its next system call.
+constexpr std::chrono::seconds kSupervisorStopTime{1};
 
 // 0, or an errno.
 int spawn_supervisor(const std::string& executable, int line, int lifeline, pid_t& pid) {
@@ -150,17 +152,33 @@ void SupervisorLink::reap() {
   process_.reset();
 }
 
+bool SupervisorLink::stop() const {
+  const auto end = std::chrono::steady_clock::now() + kSupervisorStopTime;
+  signal(SIGSTOP);
+  while (!has_ended(0)) {
+    if (is_stopped() || std::chrono::steady_clock::now() > end) return false;
+    poll(nullptr, 0, 1);
+  }
+  return true;
+}
+
+void SupervisorLink::end_guards() const {
+  const std::vector<pid_t> guards = children_of(pid_);
+  std::vector<Fd> watches;
+  watches.reserve(guards.size());
+  for (const pid_t guard : guards) watches.emplace_back(static_cast<int>(syscall(SYS_pidfd_open, guard, 0)));
+  run_sweep(
+      {.roots = [pid = pid_] { return children_of(pid); }, .roots_keep_ids = true, .limit = std::chrono::seconds(2)});
+  // If a tool kills the supervisor meanwhile, its guards are no longer found, but may have been stopped. They end their
+  // jobs as soon as they run again, because the lifeline is closed.
+  for (const Fd& watch : watches) syscall(SYS_pidfd_send_signal, watch.get(), SIGCONT, nullptr, 0);
+}
+
 HiddenFd SupervisorLink::end() {
   lifeline_.reset();
   if (!is_owner()) return std::move(line_);
-  if (!has_ended(0)) {
-    // It must not start anything while what it has started is ended.
-    signal(SIGSTOP);
-    if (containment_ != Containment::pid_namespace) {
-      run_sweep({.roots = [pid = pid_] { return children_of(pid); },
-                 .roots_keep_ids = true,
-                 .limit = std::chrono::seconds(2)});
-    }
+  if (!stop()) {
+    if (containment_ != Containment::pid_namespace) end_guards();
     signal(SIGKILL);
   }
   reap();

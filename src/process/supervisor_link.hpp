@@ -50,6 +50,11 @@ class SupervisorLink {
   bool is_owner() const;
   bool has_ended(int milliseconds) const;
   void signal(int number) const;
+  // Stops the process, so that it starts nothing. True if it has ended, or ends now: then its guards end their jobs. In
+  // a process that ends, the line is closed a moment before its children get another parent.
+  bool stop() const;
+  // Ends the guards of the stopped process, and their jobs.
+  void end_guards() const;
   void reap();
 
   HiddenFd line_;

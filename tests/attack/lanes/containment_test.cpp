@@ -58,6 +58,9 @@ class Attacked {
     const auto batch = run_tool_calls({{.id = "c", .name = tool.name, .arguments = arguments}}, {tool}, {}, engine_);
     return batch ? batch->messages.at(0).text() : batch.error().message();
   }
+  void run_all(const std::vector<ToolCall>& calls, const Tool& tool) const {
+    EXPECT_TRUE(run_tool_calls(calls, {tool}, {.max_concurrency = std::ssize(calls)}, engine_).has_value());
+  }
   std::string attacked(In lane, const std::string& kind, std::chrono::milliseconds timeout) const {
     Tool tool = lane == In::worker ? hostile_worker() : hostile_command(kind, mark_);
     tool.timeout = timeout;
@@ -198,6 +201,25 @@ TEST_F(AttackChannel, AnArgumentOfMoreThan64MiBIsAnErrorAndTheChannelLives) {
   EXPECT_NE(answer.find("invalid_arguments"), std::string::npos) << answer.substr(0, 200);
   EXPECT_NE(answer.find("73400320"), std::string::npos) << answer.substr(0, 200);
   expect_later_calls_work("after");
+}
+
+// A supervisor that ends closes a descriptor for each job before it has ended; the program sees the end of the line in
+// between.
+TEST_P(AttackContainment, NoProcessSurvivesASupervisorThatIsKilledWithManyJobs) {
+  constexpr std::size_t kJobs = 50;
+  const std::vector<pid_t> before = supervisors();
+  expect_later_calls_work("before");
+  std::vector<pid_t> killed = supervisors();
+  std::erase_if(killed, [&](pid_t pid) { return std::ranges::find(before, pid) != before.end(); });
+  const std::jthread killer([&] {
+    eventually([&] { return survivors(mark()).size() == kJobs; }, "the tools");
+    for (const pid_t pid : killed) kill(pid, SIGKILL);
+  });
+  const Tool tool = hostile_command("hides", mark());
+  std::vector<ToolCall> calls;
+  for (std::size_t i = 0; i < kJobs; ++i) calls.push_back({.id = std::to_string(i), .name = tool.name});
+  run_all(calls, tool);
+  expect_no_survivor("hides");
 }
 
 // Starts a program that calls a hostile tool.
