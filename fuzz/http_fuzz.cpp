@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -124,12 +125,12 @@ allm::Engine engine_with(std::shared_ptr<allm::Adapter> adapter, allm::RetryPoli
   return allm::Engine({.adapter = std::move(adapter), .model = "m", .retry = std::move(retry)});
 }
 
-// It retries: curl may use the connection of the call before, which the server is closing.
+// It retries often: curl may use one of the connections of the calls before, which the server is closing.
 const allm::Engine& next_engine() {
   using Endpoint = allm::OpenAiOptions::Endpoint;
-  static const auto* const shared = new allm::Engine(
-      engine_with(allm::openai({.base_url = server().url(), .endpoint = Endpoint::chat, .api_key = kKey}),
-                  {.base_delay = std::chrono::milliseconds(1), .jitter = std::chrono::milliseconds(0)}));
+  static const auto* const shared = new allm::Engine(engine_with(
+      allm::openai({.base_url = server().url(), .endpoint = Endpoint::chat, .api_key = kKey}),
+      {.max_attempts = 20, .base_delay = std::chrono::milliseconds(1), .jitter = std::chrono::milliseconds(0)}));
   return *shared;
 }
 
@@ -164,6 +165,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(generate(engines()[data[0] % engines().size()], request));
   server().answer_with(kGoodAnswer, kGoodAnswer.size());
   const allm::Result<allm::Response> next = generate(next_engine(), request);
+  if (!next) std::fprintf(stderr, "the next call failed: %s\n", next.error().message().c_str());
   require(next && next->text() == "hello");
   return 0;
 }
