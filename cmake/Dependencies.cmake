@@ -7,6 +7,8 @@ find_package(simdjson REQUIRED)
 find_package(fmt REQUIRED)
 find_package(CURL 7.88 REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED)  # the TLS library of curl, which allm limits; also for the HTTPS server of the tests
+find_package(SQLite3 3.40 REQUIRED)
+find_package(PostgreSQL 15 REQUIRED)  # libpq
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)  # Debian ships no CMake package for it
 pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)

@@ -1,4 +1,4 @@
-# Rules for cmake --install: headers, libraries, the package `allm` for find_package with its component `testing`, the
+# Rules for cmake --install: headers, libraries, the package `allm` for find_package with its components `stores` and `testing`, the
 # command and its man page, and allm-helper.
 
 include(CMakePackageConfigHelpers)
@@ -6,6 +6,9 @@ set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/allm")
 
 install(TARGETS allm_lib EXPORT allmTargets ARCHIVE LIBRARY FILE_SET HEADERS)
 install(EXPORT allmTargets NAMESPACE allm:: DESTINATION "${package_dir}")
+install(TARGETS allm_stores_lib EXPORT allmStoresTargets
+  ARCHIVE COMPONENT stores LIBRARY COMPONENT stores FILE_SET HEADERS COMPONENT stores)
+install(EXPORT allmStoresTargets NAMESPACE allm:: DESTINATION "${package_dir}" COMPONENT stores)
 # A separate install component, so that a package of allm can leave it out: cmake --install build --component testing
 install(TARGETS allm_testing_lib EXPORT allmTestingTargets
   ARCHIVE COMPONENT testing LIBRARY COMPONENT testing FILE_SET HEADERS COMPONENT testing)

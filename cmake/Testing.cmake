@@ -45,7 +45,7 @@ function(allm_add_unit_test_executable target)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
   target_compile_definitions(${target} PRIVATE ALLM_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE
-    allm_testing_lib simdjson::simdjson PkgConfig::RE2 fmt::fmt GTest::gmock_main GTest::gmock GTest::gtest rapidcheck
+    allm_stores_lib allm_testing_lib simdjson::simdjson PkgConfig::RE2 fmt::fmt GTest::gmock_main GTest::gmock GTest::gtest rapidcheck
     OpenSSL::SSL allm_flags)
   allm_use_test_pch(${target})
   allm_use_unity(${target})

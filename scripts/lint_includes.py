@@ -23,7 +23,7 @@ import sys
 import tempfile
 
 # The layers that each layer may include, besides itself. A layer of MAIN_LINE may include all layers before it.
-MAIN_LINE = ["data", "schema", "runtime", "process", "engine", "tools", "lanes", "chat", "session"]
+MAIN_LINE = ["data", "schema", "runtime", "process", "engine", "tools", "lanes", "chat", "session", "stores"]
 LAYERS = {layer: set(MAIN_LINE[:i]) for i, layer in enumerate(MAIN_LINE)}
 LAYERS["http"] = {"data", "runtime"}
 LAYERS["providers"] = {"data", "schema", "runtime", "engine", "http"}
@@ -44,6 +44,7 @@ PUBLIC_HEADERS = {
     "lanes": "tool_runner tools_file workers",
     "chat": "agent_tool approve chat collector fallback result_stream steps",
     "session": "session_file session_ops",
+    "stores": "store work_queue",
     "providers": "providers",
     "testing": "conformance fake recording scenario testing",
     "top": "allm",

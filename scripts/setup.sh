@@ -11,11 +11,11 @@ set -eu
 build_packages="
     g++ make cmake ninja-build ccache mold pkg-config python3
     nlohmann-json3-dev libsimdjson-dev libre2-dev libfmt-dev libcurl4-openssl-dev libcli11-dev libtomlplusplus-dev
-    libseccomp-dev
+    libseccomp-dev libsqlite3-dev libpq-dev
     libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libssl-dev libboost-dev"
 test_packages="
     clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev llvm-19
-    util-linux json-schema-test-suite nghttp2-proxy"
+    util-linux json-schema-test-suite nghttp2-proxy postgresql"
 # An npm that was not installed by Debian's packages is as good.
 foreign_packages=""
 command -v npm >/dev/null || foreign_packages="nodejs npm"

@@ -515,8 +515,10 @@ Error Random::error_of_kind(std::size_t kind) {
                                list([&] { return FieldError{path(), text()}; })};
       case 4:
         return ToolError{any_of(ToolError::Reason::overloaded), maybe_text(), maybe_text()};
-      default:
+      case 5:
         return SessionError{any_of(SessionError::Reason::no_pending_tool_call)};
+      default:
+        return StoreError{any_of(StoreError::Reason::future_version), maybe_text()};
     }
   };
   return std::visit([&](auto kind_of) { return Error(std::move(kind_of), text(), object(2), json(2)); }, detail());

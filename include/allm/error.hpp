@@ -1,6 +1,6 @@
 // Errors: they are returned, never thrown.
 //
-// Every function of allm that can fail returns `Result<T>`. An `Error` has one of six kinds, a reason from the closed
+// Every function of allm that can fail returns `Result<T>`. An `Error` has one of seven kinds, a reason from the closed
 // set of its kind, a message for people and metadata for programs. Failures have different reasons if the caller should
 // handle them differently. Errors are immutable and cheap to copy; several threads may share one.
 //
@@ -141,6 +141,25 @@ struct SessionError {
   Reason reason = Reason::invalid_status_for_operation;
 };
 
+// A session store could not do what it was asked to do.
+struct StoreError {
+  enum class Reason : std::uint8_t {
+    not_found,       // there is no such session
+    already_exists,  // a session with this id exists
+    conflict,        // somebody else has changed the session meanwhile; load it again
+    leased,          // somebody else runs the session
+    fenced,          // the lease has ended; the caller must stop to run the session
+    invalid_url,     // the store's URL or file name cannot be used
+    unavailable,     // the database is locked or cannot be reached; try again later
+    full,            // the disk is full
+    read_only,       // the file or the database cannot be written
+    corrupted,       // the database or one of its rows cannot be read
+    future_version,  // a newer version of allm wrote the database
+  };
+  Reason reason = Reason::unavailable;
+  std::optional<std::string> session_id = std::nullopt;
+};
+
 // The names of reasons as they appear in JSON, scenarios and messages to the model.
 std::string_view to_string(EngineError::Reason reason);
 std::string_view to_string(AdapterError::Reason reason);
@@ -148,6 +167,7 @@ std::string_view to_string(StreamError::Reason reason);
 std::string_view to_string(ValidationError::Reason reason);
 std::string_view to_string(ToolError::Reason reason);
 std::string_view to_string(SessionError::Reason reason);
+std::string_view to_string(StoreError::Reason reason);
 
 // The reason with that name, or nullopt: reason_from_string<ToolError::Reason>("timeout").
 template <class Reason>
@@ -155,9 +175,10 @@ std::optional<Reason> reason_from_string(std::string_view name);
 
 class Error {
  public:
-  using Detail = std::variant<EngineError, AdapterError, StreamError, ValidationError, ToolError, SessionError>;
+  using Detail =
+      std::variant<EngineError, AdapterError, StreamError, ValidationError, ToolError, SessionError, StoreError>;
 
-  // `Kind` is one of the six structs above. An empty message is replaced by a default message: the kind, the provider
+  // `Kind` is one of the seven structs above. An empty message is replaced by a default message: the kind, the provider
   // or the tool in parentheses if it is known, and the reason. `metadata` is a JSON object; `reported_cause` is any
   // JSON value.
   template <class Kind>

@@ -30,7 +30,7 @@ bool fail_tag(Reader& reader, std::string_view expected, std::string_view found)
 
 bool is_error_tag(std::string_view tag) {
   return tag == kTag<EngineError> || tag == kTag<AdapterError> || tag == kTag<StreamError> ||
-         tag == kTag<ValidationError> || tag == kTag<ToolError> || tag == kTag<SessionError>;
+         tag == kTag<ValidationError> || tag == kTag<ToolError> || tag == kTag<SessionError> || tag == kTag<StoreError>;
 }
 
 bool check_version(Reader& reader, std::string_view version) {

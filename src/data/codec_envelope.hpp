@@ -160,6 +160,7 @@ bool read(Reader& reader, Node node, std::optional<Error>& out) {
   if (tag == kTag<ValidationError>) return read_kind(std::type_identity<ValidationError>());
   if (tag == kTag<ToolError>) return read_kind(std::type_identity<ToolError>());
   if (tag == kTag<SessionError>) return read_kind(std::type_identity<SessionError>());
+  if (tag == kTag<StoreError>) return read_kind(std::type_identity<StoreError>());
   return fail_tag(reader, "an error", tag);
 }
 

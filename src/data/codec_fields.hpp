@@ -82,6 +82,8 @@ template <>
 inline constexpr std::string_view kTag<ToolError> = "ALLM.Error.ToolError";
 template <>
 inline constexpr std::string_view kTag<SessionError> = "ALLM.Error.SessionError";
+template <>
+inline constexpr std::string_view kTag<StoreError> = "ALLM.Error.StoreError";
 
 template <class M, class T>
 concept Is = std::same_as<std::remove_const_t<M>, T>;
@@ -297,6 +299,8 @@ bool fields(V& v, ErrorParts<Kind, Text, Value>& m) {
   } else if constexpr (Is<Kind, ToolError>) {
     more = more && common() && v.required("reason", m.detail.reason) &&
            v.field("tool_call_id", m.detail.tool_call_id) && v.field("tool_name", m.detail.tool_name);
+  } else if constexpr (Is<Kind, StoreError>) {
+    more = more && common() && v.required("reason", m.detail.reason) && v.field("session_id", m.detail.session_id);
   } else {
     static_assert(Is<Kind, SessionError>);
     more = more && common() && v.fixed("provider", nullptr) && v.required("reason", m.detail.reason);

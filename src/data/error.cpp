@@ -39,6 +39,7 @@ std::string default_message(const Error::Detail& detail) {
           },
           [](const ToolError& e) { return describe("tool error", e.tool_name, to_string(e.reason)); },
           [](const SessionError& e) { return describe("session error", std::nullopt, to_string(e.reason)); },
+          [](const StoreError& e) { return describe("store error", e.session_id, to_string(e.reason)); },
       },
       detail);
 }
@@ -56,6 +57,7 @@ bool equal(const ToolError& a, const ToolError& b) {
   return a.reason == b.reason && a.tool_name == b.tool_name && a.tool_call_id == b.tool_call_id;
 }
 bool equal(const SessionError& a, const SessionError& b) { return a.reason == b.reason; }
+bool equal(const StoreError& a, const StoreError& b) { return a.reason == b.reason && a.session_id == b.session_id; }
 
 }  // namespace
 
@@ -65,6 +67,7 @@ std::string_view to_string(StreamError::Reason reason) { return enum_name(reason
 std::string_view to_string(ValidationError::Reason reason) { return enum_name(reason); }
 std::string_view to_string(ToolError::Reason reason) { return enum_name(reason); }
 std::string_view to_string(SessionError::Reason reason) { return enum_name(reason); }
+std::string_view to_string(StoreError::Reason reason) { return enum_name(reason); }
 
 template <class Reason>
 std::optional<Reason> reason_from_string(std::string_view name) {
@@ -77,6 +80,7 @@ template std::optional<StreamError::Reason> reason_from_string(std::string_view)
 template std::optional<ValidationError::Reason> reason_from_string(std::string_view);
 template std::optional<ToolError::Reason> reason_from_string(std::string_view);
 template std::optional<SessionError::Reason> reason_from_string(std::string_view);
+template std::optional<StoreError::Reason> reason_from_string(std::string_view);
 
 template <class Kind>
   requires std::is_enum_v<typename Kind::Reason>
@@ -122,6 +126,10 @@ template Error::Error(SessionError, std::string);
 template Error::Error(SessionError, std::string, Json);
 template Error::Error(SessionError, std::string, Json, Json);
 template const SessionError* Error::get_if<SessionError>() const;
+template Error::Error(StoreError, std::string);
+template Error::Error(StoreError, std::string, Json);
+template Error::Error(StoreError, std::string, Json, Json);
+template const StoreError* Error::get_if<StoreError>() const;
 
 std::shared_ptr<const Error::Data> Error::make(Detail detail, std::string message, Json metadata, Json reported_cause) {
   if (message.empty()) message = default_message(detail);
@@ -152,6 +160,7 @@ std::string_view Error::kind() const {
                         [](const ValidationError&) { return std::string_view("ValidationError"); },
                         [](const ToolError&) { return std::string_view("ToolError"); },
                         [](const SessionError&) { return std::string_view("SessionError"); },
+                        [](const StoreError&) { return std::string_view("StoreError"); },
                     },
                     detail());
 }

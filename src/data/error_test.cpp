@@ -25,6 +25,7 @@ TEST(ErrorTest, NamesOfReasonsLeadBackToThem) {
   expect_names_lead_back(ValidationError::Reason::invalid_scenario);
   expect_names_lead_back(ToolError::Reason::overloaded);
   expect_names_lead_back(SessionError::Reason::no_pending_tool_call);
+  expect_names_lead_back(StoreError::Reason::future_version);
 }
 
 TEST(ErrorTest, NamesAreThoseOfTheEnumerators) {

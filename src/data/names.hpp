@@ -174,4 +174,12 @@ struct EnumNames<SessionError::Reason> {
                                           "invalid_status_for_operation", "no_pending_tool_call"};
 };
 
+template <>
+struct EnumNames<StoreError::Reason> {
+  static constexpr StoreError::Reason last = StoreError::Reason::future_version;
+  static constexpr NameTable<11> values = {"not_found", "already_exists", "conflict",      "leased",
+                                           "fenced",    "invalid_url",    "unavailable",   "full",
+                                           "read_only", "corrupted",      "future_version"};
+};
+
 }  // namespace allm
