@@ -39,7 +39,7 @@ PUBLIC_HEADERS = {
             "serialize session thread tool tool_outcome trace usage validate",
     "schema": "describe detail/describe schema structured typed_tool",
     "runtime": "asio detail/asio_operation runtime stream wake_queue",
-    "engine": "adapter approval catalogue engine executor keys options prepare_step retry telemetry",
+    "engine": "adapter approval budget catalogue engine executor keys options prepare_step retry telemetry",
     "tools": "tool_help",
     "lanes": "tool_runner tools_file workers",
     "chat": "agent_tool approve chat collector fallback result_stream steps",

@@ -6,6 +6,7 @@
 #include "allm/agent_tool.hpp"
 #include "allm/approval.hpp"
 #include "allm/approve.hpp"
+#include "allm/budget.hpp"
 #include "allm/chat.hpp"
 #include "allm/collector.hpp"
 #include "allm/describe.hpp"
