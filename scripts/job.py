@@ -37,14 +37,14 @@ def build(preset, seconds, *targets):
     return Step(f"{preset}: build", seconds, command, " ".join(command))
 
 
-def tests(preset, seconds, pattern=None, scale=None):
+def tests(preset, seconds, pattern=None, scale=None, after=None):
     command = ["ctest", "--preset", preset, "-j", JOBS, "--output-on-failure"]
     if pattern:
         command += ["-R", pattern]
     env = {"ALLM_TEST_SCALE": str(scale)} if scale else {}
     prefix = f"ALLM_TEST_SCALE={scale} " if scale else ""
     return Step(f"{preset}: tests", seconds, command, f"{prefix}ctest --preset {preset} --output-on-failure",
-                results=build_folder(preset) / "results", env=env)
+                results=build_folder(preset) / "results", env=env, after=after)
 
 
 def script(name, seconds, *command, again=None):
@@ -119,52 +119,59 @@ def headers():
     return step
 
 
-def installed():
-    return script("installed package", 35, "scripts/check_install.sh", "build")
+def installed(after):
+    step = script("installed package", 35, "scripts/check_install.sh", "build")
+    step.after = after
+    return step
 
 
-BUILD_SECONDS = {"release": 260, "asan": 230, "tsan": 180}
+# (build, tests), alone on two cores
+SECONDS = {"release": (350, 65), "tsan": (300, 200), "asan": (310, 105), "debug": (500, 60)}
 
 
-def sanitized(preset):
-    return [build(preset, BUILD_SECONDS[preset]), tests(preset, 60)]
+def build_and_test(preset, scale=None):
+    """The tests run beside the steps that follow."""
+    build_seconds, test_seconds = SECONDS[preset]
+    first = build(preset, build_seconds)
+    return [first, tests(preset, test_seconds * (scale or 1), scale=scale, after=first)]
 
 
 def test_steps():
+    """The checks without tests are last, because the tests of the last build run beside them."""
+    release = build_and_test("release")
     return [
         *quick_checks(),
-        build("release", BUILD_SECONDS["release"]), tests("release", 25),
-        installed(),
+        *release, installed(after=release[0]),
+        *build_and_test("tsan"),
+        *build_and_test("asan"),
         headers(),
         *tidy_changed(),
-        *sanitized("asan"),
-        *sanitized("tsan"),
     ]
 
 
 def long_steps():
-    return [step for preset, seconds in BUILD_SECONDS.items()
-            for step in (build(preset, seconds), tests(preset, 300, scale=10))]
+    return [step for preset in ("release", "tsan", "asan") for step in build_and_test(preset, scale=10)]
 
 
 def check_steps():
     tidy = build("tidy", 1500)
     tidy.name = "clang-tidy on every file"
+    long = long_steps()
     return [
-        *quick_checks(), *long_steps(), soak("asan"), soak("tsan"),
-        installed(), script("shared libraries", 400, "scripts/check_install.sh", "--shared"),
+        *quick_checks(), *long, soak("asan", after=long[-1]), soak("tsan", after=long[-1]),
+        installed(after=long[0]), script("shared libraries", 400, "scripts/check_install.sh", "--shared"),
         headers(),
         tidy,
-        build("debug", 500), tests("debug", 60),
+        *build_and_test("debug"),
         *fuzz_steps(),
     ]
 
 
-def soak(preset):
+def soak(preset, after):
     """Ten minutes of random operations on 64 threads."""
     command = ["ctest", "--preset", preset, "-R", "^allm_soak$", "--output-on-failure"]
     return Step(f"{preset}: soak, ten minutes", 610, command, "ALLM_SOAK_SECONDS=600 " + " ".join(command),
-                env={"ALLM_SOAK_SECONDS": "600"})
+                env={"ALLM_SOAK_SECONDS": "600"}, after=after)
 
 
 def fuzz_steps():
@@ -199,7 +206,7 @@ def debug(folders):
     if unknown:
         sys.exit(f"make debug: {unknown[0]} has no tests; FOLDER is one of {' '.join(sorted(known))}, or all")
     if not folders or "all" in folders:
-        return [build("debug", 400), tests("debug", 60)]
+        return build_and_test("debug")
     targets = [test_target(folder) for folder in folders]
     print(f"make debug: {', '.join(folders)} (`make debug FOLDER=all` for everything)", flush=True)
     return [build("debug", 20, *targets), tests("debug", 5, pattern=f"^({'|'.join(targets)})")]
@@ -208,8 +215,9 @@ def debug(folders):
 def main():
     job, arguments = sys.argv[1] if len(sys.argv) > 1 else "", sys.argv[2:]
     plans = {"run": lambda: [build("release", 90, "allm_cli")], "test": test_steps, "test-long": long_steps,
-             "check": check_steps, "debug": lambda: debug(arguments), "asan": lambda: sanitized("asan"),
-             "tsan": lambda: sanitized("tsan"), "foreign": foreign_steps, "lint": lambda: [*quick_checks(), headers(), *tidy_changed()]}
+             "check": check_steps, "debug": lambda: debug(arguments), "asan": lambda: build_and_test("asan"),
+             "tsan": lambda: build_and_test("tsan"), "foreign": foreign_steps,
+             "lint": lambda: [*quick_checks(), headers(), *tidy_changed()]}
     if job not in plans:
         sys.exit(__doc__)
     os.chdir(ROOT)

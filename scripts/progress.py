@@ -1,7 +1,8 @@
 """Runs the steps of a long job with one line of progress. If a step fails, shows what failed and how to run only that.
 
-On a terminal the line is rewritten in place. Elsewhere a line is written at the end of each step and after every ten per
-cent. The whole output of each step is in build/logs/.
+Tests run beside the next builds: they wait often, for processes and deadlines, and builds use the cores meanwhile. On a
+terminal the line is rewritten in place. Elsewhere a line is written at the end of each step and after every ten per cent.
+The whole output of each step is in build/logs/.
 """
 
 import json
@@ -11,8 +12,10 @@ import re
 import resource
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -30,11 +33,12 @@ class Step:
     again    the command that runs only this step again
     results  a folder of GoogleTest's JSON files that the command writes, or None
     env      variables on top of the environment
+    after    another step of the job, or None: the step starts when that one has passed, beside the steps that follow it
     """
 
-    def __init__(self, name, seconds, command, again, results=None, env=None):
+    def __init__(self, name, seconds, command, again, results=None, env=None, after=None):
         self.name, self.seconds, self.command, self.again = name, seconds, command, again
-        self.results, self.env = results, env or {}
+        self.results, self.env, self.after = results, env or {}, after
 
 
 def describe(ninja_text):
@@ -54,31 +58,39 @@ def clock(seconds):
 
 
 class Display:
+    """The lines of progress. Any thread may call it."""
+
     def __init__(self, title, steps):
-        self.title, self.steps = title, steps
+        self.title = title
         self.total = sum(step.seconds for step in steps)
+        self.done = {step: 0.0 for step in steps}  # the part of each step that is done, from 0 to 1
         self.start = time.monotonic()
         self.terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
         self.next_mark = 10
+        self.lock = threading.Lock()
 
-    def percent(self, index, fraction):
-        done = sum(step.seconds for step in self.steps[:index]) + fraction * self.steps[index].seconds
+    def percent(self):
+        done = sum(step.seconds * part for step, part in self.done.items())
         return int(100 * done / self.total) if self.total else 100
 
-    def line(self, index, fraction, what):
-        text = f"{self.percent(index, fraction):3d}%  {self.steps[index].name}"
-        return f"{text}: {what}" if what else text
+    def show(self, step, part, what):
+        with self.lock:
+            self.done[step] = part
+            percent = self.percent()
+            text = f"{percent:3d}%  {step.name}" + (f": {what}" if what else "")
+            if self.terminal:
+                width = shutil.get_terminal_size().columns - 1
+                left = f"  {clock(time.monotonic() - self.start)}"
+                sys.stdout.write("\r\x1b[K" + text[: max(width - len(left), 0)] + left)
+                sys.stdout.flush()
+            elif percent >= self.next_mark:
+                self.next_mark = percent // 10 * 10 + 10
+                print(text, flush=True)
 
-    def show(self, index, fraction, what):
-        if self.terminal:
-            width = shutil.get_terminal_size().columns - 1
-            text = self.line(index, fraction, what)
-            left = f"  {clock(time.monotonic() - self.start)}"
-            sys.stdout.write("\r\x1b[K" + text[: max(width - len(left), 0)] + left)
-            sys.stdout.flush()
-        elif self.percent(index, fraction) >= self.next_mark:
-            self.next_mark = self.percent(index, fraction) // 10 * 10 + 10
-            print(self.line(index, fraction, what), flush=True)
+    def passed(self, step, seconds):
+        with self.lock:
+            self.done[step] = 1.0
+            self.write(f"{self.percent():3d}%  {step.name:44} {clock(seconds):>6}")
 
     def write(self, text):
         if self.terminal:
@@ -163,42 +175,102 @@ def output_of(entry, lines):
     return [lines[start]] + lines[max(start + 1, end - 60):end]
 
 
-def run_step(index, step, display):
-    """True if the step's command succeeded."""
-    LOGS.mkdir(parents=True, exist_ok=True)
-    log = LOGS / (re.sub(r"\W+", "-", f"{display.title} {step.name}").strip("-") + ".log")
-    if step.results is not None:
-        shutil.rmtree(step.results, ignore_errors=True)
-    display.show(index, 0, "")
-    environment = dict(os.environ, NINJA_STATUS="[%f/%t] ", CLICOLOR_FORCE="0", **step.env)
-    with log.open("w", encoding="utf-8", buffering=1) as out:
-        out.write(f"$ {shlex.join(step.command)}\n")
-        with subprocess.Popen(step.command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as process:
+def log_of(step, display):
+    return LOGS / (re.sub(r"\W+", "-", f"{display.title} {step.name}").strip("-") + ".log")
+
+
+class Job:
+    """Runs the steps on two threads: those without `after` in their order, and those with it in theirs."""
+
+    def __init__(self, steps, display):
+        self.steps, self.display = steps, display
+        self.changed = threading.Condition()
+        self.passed, self.failed = set(), None
+        self.processes = []
+
+    def run(self):
+        """The step that failed first, or None."""
+        threads = [threading.Thread(target=self.run_in_order, args=(part,)) for part in (
+            [step for step in self.steps if step.after is None], [step for step in self.steps if step.after is not None])]
+        try:
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        except KeyboardInterrupt:
+            self.fail(None)
+            sys.exit(130)
+        return self.failed
+
+    def run_in_order(self, steps):
+        for step in steps:
+            with self.changed:
+                self.changed.wait_for(lambda: self.failed or step.after is None or step.after in self.passed)
+                if self.failed:
+                    return
+            before = time.monotonic()
+            if not self.run_step(step):
+                return
+            self.display.passed(step, time.monotonic() - before)
+            with self.changed:
+                self.passed.add(step)
+                self.changed.notify_all()
+
+    def fail(self, step):
+        """Remembers the first failure and ends the commands of other steps."""
+        with self.changed:
+            self.failed = self.failed or step or True
+            self.changed.notify_all()
+            for process in self.processes:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGTERM)
+
+    def start(self, step):
+        """Starts the command in a session of its own, so that all of it can be ended, unless a step has failed."""
+        environment = dict(os.environ, NINJA_STATUS="[%f/%t] ", CLICOLOR_FORCE="0", **step.env)
+        with self.changed:
+            if self.failed:
+                return None
+            process = subprocess.Popen(step.command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                                       start_new_session=True)
+            self.processes.append(process)
+        return process
+
+    def run_step(self, step):
+        """True if the step's command succeeded."""
+        LOGS.mkdir(parents=True, exist_ok=True)
+        if step.results is not None:
+            shutil.rmtree(step.results, ignore_errors=True)
+        self.display.show(step, 0, "")
+        process = self.start(step)
+        if process is None:
+            return False
+        with log_of(step, self.display).open("w", encoding="utf-8", buffering=1) as out, process:
+            out.write(f"$ {shlex.join(step.command)}\n")
             for line in process.stdout:
                 out.write(line)
                 ninja, test = NINJA.match(line), CTEST.match(line)
                 if ninja:
-                    display.show(index, int(ninja.group(1)) / int(ninja.group(2)), describe(ninja.group(3)))
+                    self.display.show(step, int(ninja.group(1)) / int(ninja.group(2)), describe(ninja.group(3)))
                 elif test:
-                    display.show(index, int(test.group(1)) / int(test.group(2)), test.group(3))
-    if process.returncode != 0:
-        explain(step, log, display)
-    return process.returncode == 0
+                    self.display.show(step, int(test.group(1)) / int(test.group(2)), test.group(3))
+        if process.returncode != 0:
+            self.fail(step)
+        return process.returncode == 0
 
 
 def run(title, steps):
-    """Runs the steps in order. At the first failure the program exits with status 1."""
+    """Runs the steps. At the first failure the program exits with status 1."""
     display = Display(title, steps)
-    for index, step in enumerate(steps):
-        before = time.monotonic()
-        good = run_step(index, step, display)
-        if not good:
-            left = [step.name for step in steps[index + 1:]]
-            print(f"\n{title}: FAILED after {clock(time.monotonic() - display.start)}"
-                  + (f"; not run: {', '.join(left)}" if left else ""), flush=True)
-            sys.exit(1)
-        display.write(f"{display.percent(index, 1):3d}%  {step.name:44} {clock(time.monotonic() - before):>6}")
+    job = Job(steps, display)
+    failed = job.run()
+    if failed:
+        explain(failed, log_of(failed, display), display)
+        left = [step.name for step in steps if step is not failed and step not in job.passed]
+        print(f"\n{title}: FAILED after {clock(time.monotonic() - display.start)}"
+              + (f"; not run to the end: {', '.join(left)}" if left else ""), flush=True)
+        sys.exit(1)
     return display
 
 
