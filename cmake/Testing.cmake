@@ -51,13 +51,25 @@ function(allm_add_unit_test_executable target)
   allm_use_unity(${target})
 endfunction()
 
+# allm_store_rig: the PostgreSQL server of tests (tests/stores/postgres_server.hpp). Test executables that need it link it.
+function(allm_add_store_rig)
+  add_library(allm_store_rig STATIC EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tests/stores/postgres_server.cpp")
+  target_compile_features(allm_store_rig PUBLIC cxx_std_23)
+  target_include_directories(allm_store_rig PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(allm_store_rig PRIVATE PostgreSQL::PostgreSQL allm_flags)
+endfunction()
+
 function(allm_add_unit_tests)
+  allm_add_store_rig()
   foreach(layer IN LISTS ALLM_TEST_LAYERS)
     allm_add_unit_test_executable(allm_${layer}_test ${ALLM_TEST_SOURCES_${layer}})
     allm_add_unit_test_run(allm_${layer}_test allm_${layer}_test)
   endforeach()
   if(TARGET allm_cli_test AND TARGET allm_cli_lib)
     target_link_libraries(allm_cli_test PRIVATE allm_cli_lib)
+  endif()
+  if(TARGET allm_stores_test)
+    target_link_libraries(allm_stores_test PRIVATE allm_store_rig PostgreSQL::PostgreSQL)
   endif()
 
   # tests/ and tests/attack/: one executable from all files there. overdue_test.cpp has handlers that never return, so it
