@@ -1,0 +1,60 @@
+# Target `headers`: compiles each public header alone, which finds missing includes.
+#
+# Most of the time goes into a few headers that nearly all others include. A header that includes one of these, directly
+# or through others, is compiled with that one precompiled. This hides no missing include, because all of its names are
+# there anyway.
+
+set(headers ${ALLM_PUBLIC_HEADERS} ${ALLM_STORES_HEADERS} ${ALLM_TESTING_HEADERS})
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${headers})  # for changed includes
+set(names "")
+foreach(header IN LISTS headers)
+  file(RELATIVE_PATH name "${PROJECT_SOURCE_DIR}/include" "${header}")
+  list(APPEND names "${name}")
+  file(STRINGS "${header}" includes_${name} REGEX "^#include ")
+  list(TRANSFORM includes_${name} REPLACE "^#include [<\"]([^>\"]+)[>\"].*" "\\1")
+endforeach()
+
+# allm_headers_above(<result> <header>): the public headers that include `header`, directly or through others.
+function(allm_headers_above result header)
+  set(found "")
+  set(new "${header}")
+  while(new)
+    set(last ${new})
+    set(new "")
+    foreach(name IN LISTS names)
+      foreach(include IN LISTS includes_${name})
+        if(include IN_LIST last AND NOT name IN_LIST found)
+          list(APPEND found "${name}")
+          list(APPEND new "${name}")
+        endif()
+      endforeach()
+    endforeach()
+  endwhile()
+  set(${result} "${found}" PARENT_SCOPE)
+endfunction()
+
+# allm_check_headers(<target> <name>...)
+function(allm_check_headers target)
+  set(sources "")
+  foreach(name IN LISTS ARGN)
+    set(source "${PROJECT_BINARY_DIR}/headers/${name}.cpp")
+    file(CONFIGURE OUTPUT "${source}" CONTENT "#include <@name@>\n" @ONLY)
+    list(APPEND sources "${source}")
+  endforeach()
+  add_library(${target} OBJECT EXCLUDE_FROM_ALL ${sources})
+  target_link_libraries(${target} PRIVATE allm_testing_lib)
+  add_dependencies(headers ${target})
+endfunction()
+
+add_custom_target(headers)
+set(rest ${names})
+foreach(common IN ITEMS allm/tool.hpp nlohmann/json.hpp)
+  allm_headers_above(above ${common})
+  set(group ${rest})
+  list(REMOVE_ITEM rest ${above})
+  list(REMOVE_ITEM group ${rest})
+  string(MAKE_C_IDENTIFIER "headers_above_${common}" target)
+  allm_check_headers(${target} ${group})
+  target_precompile_headers(${target} PRIVATE <${common}>)
+endforeach()
+allm_check_headers(headers_alone ${rest})
