@@ -4,7 +4,7 @@ file(GLOB ALLM_PUBLIC_HEADERS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/a
   "${PROJECT_SOURCE_DIR}/include/allm/detail/*.hpp")
 # The headers of allm::testing; scripts/lint_includes.py gives them the layer `testing`.
 set(ALLM_TESTING_HEADERS ${ALLM_PUBLIC_HEADERS})
-list(FILTER ALLM_TESTING_HEADERS INCLUDE REGEX "/(conformance|fake|recording|scenario|testing)\\.hpp$")
+list(FILTER ALLM_TESTING_HEADERS INCLUDE REGEX "/(conformance|fake|recording|scenario|store_conformance|testing)\\.hpp$")
 list(REMOVE_ITEM ALLM_PUBLIC_HEADERS ${ALLM_TESTING_HEADERS})
 # The headers of allm::stores; the layer `stores`.
 set(ALLM_STORES_HEADERS ${ALLM_PUBLIC_HEADERS})

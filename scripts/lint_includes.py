@@ -46,7 +46,7 @@ PUBLIC_HEADERS = {
     "session": "session_file session_ops",
     "stores": "store work_queue",
     "providers": "providers",
-    "testing": "conformance fake recording scenario testing",
+    "testing": "conformance fake recording scenario store_conformance testing",
     "top": "allm",
 }
 LAYER_OF_HEADER = {name: layer for layer, names in PUBLIC_HEADERS.items() for name in names.split()}

@@ -1,0 +1,26 @@
+#include <memory>
+#include <string_view>
+
+#include "allm/work_queue.hpp"
+
+#include "stores/memory/memory_store.hpp"
+#include "stores/store_errors.hpp"
+
+namespace allm {
+namespace {
+
+constexpr std::string_view kValidUrls = "memory:";
+
+}  // namespace
+
+Result<std::shared_ptr<Store>> open_store(const std::string& url) {
+  if (url == "memory:") return std::make_shared<MemoryStore>();
+  // The URL may contain a password, so the message names only its scheme.
+  const std::size_t colon = url.find(':');
+  const std::string error = colon == std::string::npos ? "the URL of the store has no scheme"
+                                                       : "no store has the URL " + url.substr(0, colon + 1) + "…";
+  return std::unexpected(
+      store_error(StoreError::Reason::invalid_url, error + "; valid URLs are " + std::string(kValidUrls)));
+}
+
+}  // namespace allm

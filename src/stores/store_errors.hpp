@@ -1,0 +1,40 @@
+// Makes the errors of stores.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "allm/error.hpp"
+
+namespace allm {
+
+// A StoreError about one session; the message should name it.
+inline Error store_error(StoreError::Reason reason, std::string message) {
+  return {StoreError{.reason = reason}, std::move(message)};
+}
+inline Error store_error(StoreError::Reason reason, std::string session_id, std::string message) {
+  return {StoreError{.reason = reason, .session_id = std::move(session_id)}, std::move(message)};
+}
+
+// The errors that every store has.
+inline Error no_such_session(const std::string& id) {
+  return store_error(StoreError::Reason::not_found, id, "there is no session '" + id + "'");
+}
+inline Error session_exists(const std::string& id) {
+  return store_error(StoreError::Reason::already_exists, id, "session '" + id + "' exists already");
+}
+inline Error session_leased(const std::string& id) {
+  return store_error(StoreError::Reason::leased, id, "session '" + id + "' is being run by somebody else");
+}
+inline Error lease_fenced(const std::string& id) {
+  return store_error(StoreError::Reason::fenced, id,
+                     "the lease of session '" + id + "' has ended; stop running the session");
+}
+inline Error version_conflict(const std::string& id, std::int64_t expected, std::int64_t actual) {
+  return store_error(StoreError::Reason::conflict, id,
+                     "session '" + id + "' has version " + std::to_string(actual) + ", not " +
+                         std::to_string(expected) + ": somebody else has changed it; load it again");
+}
+
+}  // namespace allm
