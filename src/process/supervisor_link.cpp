@@ -28,7 +28,8 @@ namespace {
 constexpr std::size_t kMaxReportBytes = std::size_t{1} << 20U;
 // How long the supervisor may take to end its jobs: a little longer than it waits for its guards.
 constexpr std::chrono::seconds kCloseTime{15};
-// How long the supervisor may take to stop. Only one that waits for a disk takes longer than its next system call.
+// How long the supervisor may take to stop. Only one that waits for a disk or is just ending takes longer than its next
+// system call.
 constexpr std::chrono::seconds kSupervisorStopTime{1};
 
 // 0, or an errno.
@@ -155,11 +156,11 @@ void SupervisorLink::reap() {
 bool SupervisorLink::stop() const {
   const auto end = std::chrono::steady_clock::now() + kSupervisorStopTime;
   signal(SIGSTOP);
-  while (!has_ended(0)) {
-    if (is_stopped() || std::chrono::steady_clock::now() > end) return false;
+  while (!has_ended(0) && std::chrono::steady_clock::now() < end) {
+    if (is_stopped()) return true;
     poll(nullptr, 0, 1);
   }
-  return true;
+  return false;
 }
 
 void SupervisorLink::end_guards() const {
@@ -177,10 +178,8 @@ void SupervisorLink::end_guards() const {
 HiddenFd SupervisorLink::end() {
   lifeline_.reset();
   if (!is_owner()) return std::move(line_);
-  if (!stop()) {
-    if (containment_ != Containment::pid_namespace) end_guards();
-    signal(SIGKILL);
-  }
+  if (stop() && containment_ != Containment::pid_namespace) end_guards();
+  signal(SIGKILL);
   reap();
   if (!cgroup_.empty()) {
     kill_cgroup(cgroup_);

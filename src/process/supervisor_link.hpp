@@ -50,8 +50,8 @@ class SupervisorLink {
   bool is_owner() const;
   bool has_ended(int milliseconds) const;
   void signal(int number) const;
-  // Stops the process, so that it starts nothing. True if it has ended, or ends now: then its guards end their jobs. In
-  // a process that ends, the line is closed a moment before its children get another parent.
+  // Stops the process, so that it starts nothing. False if it has ended or is just ending: a process closes its
+  // descriptors a moment before its children get another parent. Its guards then end their jobs themselves.
   bool stop() const;
   // Ends the guards of the stopped process, and their jobs.
   void end_guards() const;
