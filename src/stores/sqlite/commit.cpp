@@ -2,25 +2,20 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "allm/serialize.hpp"
 
-#include "stores/sqlite/errors.hpp"
 #include "stores/sqlite/leases.hpp"
 #include "stores/sqlite/log.hpp"
 #include "stores/sqlite/queue.hpp"
 #include "stores/sqlite/sessions.hpp"
+#include "stores/store_errors.hpp"
 
 namespace allm::sqlite {
 namespace {
 
 Status check_version(const Commit& change, const SessionRow& session) {
   if (!change.expected_version || *change.expected_version == session.version) return {};
-  return std::unexpected(
-      session_error(StoreError::Reason::conflict, change.session_id,
-                    fmt::format("it has version {}, not {}: somebody else has changed it meanwhile; load it again",
-                                session.version, *change.expected_version)));
+  return std::unexpected(version_conflict(change.session_id, *change.expected_version, session.version));
 }
 
 // The end of the job and of the lease.

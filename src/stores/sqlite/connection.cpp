@@ -137,7 +137,7 @@ Error Connection::error(int code) const {
     if (kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN) failure.system_errno = sqlite3_system_errno(database_);
     if (sqlite3_extended_errcode(database_) == code) failure.detail = sqlite3_errmsg(database_);
   }
-  return store_error(options_.path, failure);
+  return file_error(options_.path, failure);
 }
 
 Transaction::~Transaction() {

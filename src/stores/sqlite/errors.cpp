@@ -55,7 +55,7 @@ std::string advice_for(const Failure& failure, Reason reason) {
 
 }  // namespace
 
-Error store_error(const std::string& path, const Failure& failure) {
+Error file_error(const std::string& path, const Failure& failure) {
   const Reason reason = reason_of(failure);
   std::string what = failure.detail;
   if (failure.system_errno != 0) what += ", " + errno_text(failure.system_errno);
@@ -75,10 +75,6 @@ Error corrupted_session(const std::string& path, const std::string& id, const st
                            "Remove it, or import it again from an export",
                            path, id, why),
                Json{{"path", path}});
-}
-
-Error session_error(StoreError::Reason reason, const std::string& id, const std::string& message) {
-  return Error(StoreError{.reason = reason, .session_id = id}, fmt::format("session {}: {}", id, message));
 }
 
 }  // namespace allm::sqlite

@@ -13,12 +13,10 @@ struct Failure {
   std::string detail = {};  // SQLite's own words
 };
 
-Error store_error(const std::string& path, const Failure& failure);
+Error file_error(const std::string& path, const Failure& failure);
 // The path cannot be the name of a store; `why` continues the sentence "the session store PATH …".
 Error unusable_path(const std::string& path, const std::string& why);
 // One session cannot be read; the others can.
 Error corrupted_session(const std::string& path, const std::string& id, const std::string& why);
-// A StoreError about one session.
-Error session_error(StoreError::Reason reason, const std::string& id, const std::string& message);
 
 }  // namespace allm::sqlite

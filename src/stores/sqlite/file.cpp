@@ -20,7 +20,7 @@ Error cannot_create(const std::string& path, int error) {
   }
   if (error == EEXIST) return unusable_path(path, "is a symbolic link to a file that does not exist");
   if (error == ENAMETOOLONG || error == EINVAL || error == ELOOP) return unusable_path(path, errno_text(error));
-  return store_error(path, {.code = SQLITE_CANTOPEN, .system_errno = error, .detail = "cannot create the file"});
+  return file_error(path, {.code = SQLITE_CANTOPEN, .system_errno = error, .detail = "cannot create the file"});
 }
 
 // Opens the file only if it does not exist: closing a descriptor of a database would end the locks that other

@@ -1,18 +1,10 @@
 #include "stores/sqlite/leases.hpp"
 
 #include "stores/sqlite/clock.hpp"
-#include "stores/sqlite/errors.hpp"
+#include "stores/store_errors.hpp"
 
 namespace allm::sqlite {
 namespace {
-
-Error fenced(const std::string& id) {
-  return session_error(StoreError::Reason::fenced, id, "the lease has ended; the caller must stop to run the session");
-}
-
-Error leased(const std::string& id) {
-  return session_error(StoreError::Reason::leased, id, "somebody else runs it at the moment");
-}
 
 // Fences of all sessions come from one counter, so that they also grow when a session is removed and created again.
 Result<std::int64_t> next_fence(Connection& connection) {
@@ -42,14 +34,14 @@ Result<Lease> grant_lease(Connection& connection, const std::string& id, const S
 Result<Lease> acquire_lease(Connection& connection, const std::string& id, std::chrono::milliseconds duration) {
   const Result<SessionRow> session = find_session(connection, id);
   if (!session) return std::unexpected(session.error());
-  if (session->is_leased(now_ms())) return std::unexpected(leased(id));
+  if (session->is_leased(now_ms())) return std::unexpected(session_leased(id));
   return grant_lease(connection, id, *session, duration);
 }
 
 Result<Lease> renew_lease(Connection& connection, const Lease& lease, std::chrono::milliseconds duration) {
   const Result<SessionRow> session = find_session(connection, lease.session_id);
   if (!session) return std::unexpected(session.error());
-  if (session->fence != lease.fence || !session->lease_until) return std::unexpected(fenced(lease.session_id));
+  if (session->fence != lease.fence || !session->lease_until) return std::unexpected(lease_fenced(lease.session_id));
   const std::int64_t until = later(now_ms(), duration);
   if (Status done = connection.execute("UPDATE sessions SET lease_until = ? WHERE key = ?", until, session->key);
       !done) {
@@ -65,8 +57,8 @@ Status release_lease(Connection& connection, const Lease& lease) {
 
 Status check_fence(const std::string& id, const SessionRow& session, std::optional<std::int64_t> fence) {
   const bool held = session.is_leased(now_ms());
-  if (!fence && held) return std::unexpected(leased(id));
-  if (fence && (!held || *fence != session.fence)) return std::unexpected(fenced(id));
+  if (!fence && held) return std::unexpected(session_leased(id));
+  if (fence && (!held || *fence != session.fence)) return std::unexpected(lease_fenced(id));
   return {};
 }
 

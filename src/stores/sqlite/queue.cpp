@@ -12,6 +12,7 @@
 #include "stores/sqlite/errors.hpp"
 #include "stores/sqlite/leases.hpp"
 #include "stores/sqlite/sessions.hpp"
+#include "stores/store_errors.hpp"
 
 namespace allm::sqlite {
 namespace {
@@ -147,8 +148,9 @@ Result<std::optional<Job>> claim_job(Connection& connection, const ClaimOptions&
 Status finish_job(Connection& connection, const std::string& id, std::int64_t key, std::int64_t job) {
   if (Status done = connection.execute("DELETE FROM jobs WHERE id = ? AND session = ?", job, key); !done) return done;
   if (connection.changes() == 1) return {};
-  return std::unexpected(session_error(StoreError::Reason::conflict, id,
-                                       fmt::format("it has no job {}; somebody else has finished it", job)));
+  return std::unexpected(
+      store_error(StoreError::Reason::conflict, id,
+                  fmt::format("session '{}' has no job {}; somebody else has finished it", id, job)));
 }
 
 Result<QueueCounts> count_jobs(Connection& connection) {

@@ -9,6 +9,7 @@
 #include "stores/sqlite/clock.hpp"
 #include "stores/sqlite/errors.hpp"
 #include "stores/sqlite/search.hpp"
+#include "stores/store_errors.hpp"
 
 namespace allm::sqlite {
 namespace {
@@ -38,15 +39,11 @@ Status write_state(Connection& connection, std::int64_t key, const Session& sess
 
 }  // namespace
 
-Error session_not_found(const std::string& id) {
-  return session_error(StoreError::Reason::not_found, id, "there is no such session in the store");
-}
-
 Result<SessionRow> find_session(Connection& connection, const std::string& id) {
   Statement query = connection.run("SELECT key, version, fence, lease_until, tenant FROM sessions WHERE id = ?", id);
   const Result<bool> row = query.step();
   if (!row) return std::unexpected(row.error());
-  if (!*row) return std::unexpected(session_not_found(id));
+  if (!*row) return std::unexpected(no_such_session(id));
   SessionRow found = {.key = query.integer(0), .version = query.integer(1), .fence = query.integer(2)};
   if (!query.is_null(3)) found.lease_until = query.integer(3);
   found.tenant = query.text(4);
@@ -63,8 +60,7 @@ Result<StoredSession> create_session(Connection& connection, NewSession created,
     return std::unexpected(done.error());
   }
   if (connection.changes() == 0) {
-    return std::unexpected(
-        session_error(StoreError::Reason::already_exists, id, "the store has a session with this id"));
+    return std::unexpected(session_exists(id));
   }
   if (Status done = write_state(connection, connection.last_row_id(), created.session, state); !done) {
     return std::unexpected(done.error());
@@ -80,7 +76,7 @@ Result<StoredSession> load_session(Connection& connection, const std::string& id
   Statement query = connection.run(kLoad, id);
   const Result<bool> row = query.step();
   if (!row) return std::unexpected(row.error());
-  if (!*row) return std::unexpected(session_not_found(id));
+  if (!*row) return std::unexpected(no_such_session(id));
   Result<Session> session = from_json<Session>(query.view(4));
   if (!session) return std::unexpected(corrupted_session(connection.path(), id, session.error().message()));
   session->id = id;
@@ -107,7 +103,7 @@ Status remove_session(Connection& connection, const std::string& id) {
   const Result<SessionRow> row = find_session(connection, id);
   if (!row) return std::unexpected(row.error());
   if (row->is_leased(now_ms())) {
-    return std::unexpected(session_error(StoreError::Reason::leased, id, "somebody runs it; it cannot be removed"));
+    return std::unexpected(session_leased(id));
   }
   if (Status done = remove_from_index(connection, row->key); !done) return done;
   return connection.execute("DELETE FROM sessions WHERE key = ?", row->key);

@@ -34,6 +34,4 @@ Result<std::int64_t> replace_session(Connection& connection, const SessionRow& r
                                      const std::string& state);
 Status remove_session(Connection& connection, const std::string& id);
 
-Error session_not_found(const std::string& id);
-
 }  // namespace allm::sqlite
