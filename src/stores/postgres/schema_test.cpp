@@ -1,0 +1,88 @@
+#include "stores/postgres/schema.hpp"
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "stores/postgres/postgres_store.hpp"
+#include "tests/stores/postgres_server.hpp"
+
+namespace allm::testing::postgres_schema_test {
+namespace {
+
+using Reason = StoreError::Reason;
+
+TEST(PostgresSchema, ProcessesThatStartAtOnceCreateItOnce) {
+  const std::string url = shared_postgres().new_database();
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      const auto opened = open_postgres_store(url);
+      EXPECT_TRUE(opened) << opened.error().message();
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(run_sql(url, "SELECT string_agg(version::text, ',') FROM allm.schema_version"),
+            std::to_string(postgres::kSchemaVersion));
+}
+
+TEST(PostgresSchema, ANewerVersionIsRefusedAndNotChanged) {
+  const std::string url = shared_postgres().new_database();
+  ASSERT_TRUE(open_postgres_store(url));
+  run_sql(url, "UPDATE allm.schema_version SET version = 1000");
+  const auto opened = open_postgres_store(url);
+  ASSERT_FALSE(opened);
+  EXPECT_TRUE(opened.error().is<StoreError>(Reason::future_version)) << opened.error().message();
+  EXPECT_NE(opened.error().message().find("1000"), std::string::npos);
+  EXPECT_EQ(run_sql(url, "SELECT version FROM allm.schema_version"), "1000");
+}
+
+TEST(PostgresSchema, ADamagedVersionIsAnError) {
+  const std::string url = shared_postgres().new_database();
+  ASSERT_TRUE(open_postgres_store(url));
+  run_sql(url, "DELETE FROM allm.schema_version");
+  const auto opened = open_postgres_store(url);
+  ASSERT_FALSE(opened);
+  EXPECT_TRUE(opened.error().is<StoreError>(Reason::corrupted)) << opened.error().message();
+}
+
+TEST(PostgresSchema, AMigrationThatFailsLeavesNothingBehind) {
+  const std::string url = shared_postgres().new_database();
+  run_sql(url, "CREATE SCHEMA allm; CREATE TABLE allm.log (unrelated integer)");
+  ASSERT_FALSE(open_postgres_store(url));
+  EXPECT_EQ(run_sql(url, "SELECT count(*) FROM pg_tables WHERE schemaname = 'allm'"), "1");
+}
+
+// The role owns nothing and may create nothing.
+TEST(PostgresSchema, AProgramNeedsOnlyTheRightsThatAreDocumented) {
+  const std::string url = shared_postgres().new_database();
+  ASSERT_TRUE(open_postgres_store(url));
+  run_sql(url,
+          "CREATE ROLE allm_program LOGIN;"
+          "GRANT USAGE ON SCHEMA allm TO allm_program;"
+          "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA allm TO allm_program;"
+          "GRANT USAGE ON ALL SEQUENCES IN SCHEMA allm TO allm_program;");
+  const auto store = open_postgres_store(url + "?user=allm_program");
+  ASSERT_TRUE(store) << store.error().message();
+  const auto created = (*store)->create({});
+  ASSERT_TRUE(created) << created.error().message();
+  ASSERT_TRUE((*store)->submit({.session_id = *created->session.id}));
+  const auto job = (*store)->claim({});
+  ASSERT_TRUE(job && *job);
+  EXPECT_TRUE((*store)->commit({.session_id = (*job)->session_id,
+                                .fence = (*job)->lease.fence,
+                                .entries = {{.kind = "event"}},
+                                .session = created->session,
+                                .finished_job = (*job)->id,
+                                .release = true}));
+  EXPECT_TRUE((*store)->wait_for_log((*job)->session_id, 0, std::chrono::milliseconds(0)));
+  EXPECT_TRUE((*store)->remove((*job)->session_id));
+  run_sql(url, "REVOKE INSERT ON allm.sessions FROM allm_program");
+  EXPECT_TRUE((*store)->create({}).error().is<StoreError>(Reason::read_only));
+  run_sql(url, "DROP OWNED BY allm_program; DROP ROLE allm_program");
+}
+
+}  // namespace
+}  // namespace allm::testing::postgres_schema_test
