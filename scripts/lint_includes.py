@@ -35,7 +35,7 @@ LAYERS["helper"] = set(MAIN_LINE)  # the executable allm-helper
 # The layer of each header in include/allm/. Those in detail/ are the implementation of public templates: programs do
 # not include them.
 PUBLIC_HEADERS = {
-    "data": "detail/handler_forms end error event handler json lane limits media message model pending_call request response result "
+    "data": "detail/handler_forms end error event handler json lane limits media message model pending_call repair request response result "
             "serialize session thread tool tool_outcome trace usage validate",
     "schema": "describe detail/describe schema structured typed_tool",
     "runtime": "asio detail/asio_operation runtime stream wake_queue",

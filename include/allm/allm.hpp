@@ -28,6 +28,7 @@
 #include "allm/pending_call.hpp"
 #include "allm/prepare_step.hpp"
 #include "allm/providers.hpp"
+#include "allm/repair.hpp"
 #include "allm/request.hpp"
 #include "allm/response.hpp"
 #include "allm/result.hpp"

@@ -7,7 +7,7 @@
 
 #include "allm/json.hpp"
 
-#include "data/tool_errors.hpp"
+#include "data/unanswered.hpp"
 
 namespace allm {
 namespace {
@@ -68,10 +68,7 @@ Status pairing_error(ValidationError::Reason reason, std::size_t index, const ch
 
 // Appends a result for each open call, in the order of the calls.
 void append_missing(const OpenCalls& calls, MessageList& messages) {
-  calls.for_each([&](const ToolCall& call) {
-    const Json content = {{"error", "no result of this call is known"}, {"reason", "not_run"}};
-    messages.push_back(failed_result(call.id, content.dump()));
-  });
+  calls.for_each([&](const ToolCall& call) { messages.push_back(unknown_result(call.id)); });
 }
 
 }  // namespace
