@@ -120,6 +120,25 @@ TEST(DocsRunControl, Limits) {
   EXPECT_EQ(result->full_metadata(), allm::Json({{"max_cost", 0.5}, {"cost_unknown", true}}));
 }
 
+TEST(DocsRunControl, Budget) {
+  const auto adapter = allm::fake({{allm::fake_text("done"), allm::fake_finish(allm::FinishReason::stop)}},
+                                  {.usage = allm::Usage{.input_tokens = 1'000, .output_tokens = 1'000}});
+  // [control-budget]
+  auto budget = std::make_shared<allm::Budget>(allm::BudgetOptions{.max_cost = 1.00});
+  allm::EngineOptions options{.adapter = adapter, .model = "gpt-4.1-mini", .catalogue = allm::builtin_catalogue()};
+  options.defaults.max_tokens = 2'000;          // the worst case of an answer
+  options.defaults.budget = budget;             // for every run of the engine
+  options.defaults.shrink_max_tokens_to = 500;  // near the end, shorter answers rather than none
+  allm::Engine engine(options);
+  auto result = allm::chat(engine, {allm::user("go")});
+  double left = allm::nanos_to_cost(budget->left()->nanos.value());  // for this and all other runs together
+  // [/control-budget]
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->text(), "done");
+  EXPECT_NEAR(left, 1.0 - *result->usage.total_cost, 1e-8);
+  EXPECT_EQ(budget->spent().tokens, 2'000);
+}
+
 TEST(DocsRunControl, Cancel) {
   allm::testing::Gate started;
   const allm::Tool waits{.name = "wait", .handler = [&](const allm::Json&, const allm::ToolContext& context) {

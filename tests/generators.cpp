@@ -419,6 +419,11 @@ ended::Limit Random::limit() {
   if (limit.which == ended::Limit::Which::max_cost) {
     limit.value = real();
     limit.cost_unknown = chance();
+    limit.needed = maybe([&] { return std::variant<std::int64_t, double>(real()); });
+    limit.budget = chance();
+  } else if (limit.which == ended::Limit::Which::max_total_tokens) {
+    limit.needed = maybe([&] { return std::variant<std::int64_t, double>(integer()); });
+    limit.budget = chance();
   } else if (limit.which == ended::Limit::Which::max_repeated_failures) {
     limit.tool_name = text();
     limit.tool_call_id = text();

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "allm/budget.hpp"
 #include "allm/keys.hpp"
 #include "allm/limits.hpp"
 #include "allm/request.hpp"
@@ -41,6 +42,8 @@ struct AdapterCall {
   // The span of the call, for adapters that report spans of their own. Without telemetry it is
   // CallOptions::traceparent, or not set.
   TraceParent trace = {};
+  // The budgets of the run, or null; for adapters whose calls_engines() is true.
+  std::shared_ptr<BudgetLedger> budget = nullptr;
   // Reports a warning to telemetry. Empty if there is no telemetry. An adapter calls it only inside open() and inside
   // the source's poll().
   std::function<void(const AdapterWarning&)> warn = nullptr;
@@ -54,6 +57,10 @@ class Adapter {
 
   // A short name for messages and metadata: "openai".
   virtual std::string_view provider() const = 0;
+
+  // Whether the adapter makes its model calls with other engines. Then those engines reserve in the budgets, because
+  // only they know the model: the adapter passes AdapterCall::budget on as CallOptions::budget.
+  virtual bool calls_engines() const { return false; }
 
   // Opens one model call and returns the source of its events, which the caller owns. Must not block: a source that has
   // to wait returns pending. `call` is valid during open() only, so the source must copy what it needs. The source

@@ -83,7 +83,11 @@ struct Limit {
   Which which = Which::run_timeout;
   // The limit that the option set: a double for max_cost, milliseconds for run_timeout.
   std::variant<std::int64_t, double> value = std::int64_t{0};
-  bool cost_unknown = false;      // for max_cost: true if the run ended because the cost of a model call is unknown
+  bool cost_unknown = false;  // for max_cost: true if the run ended because the cost of a model call is unknown
+  // For max_total_tokens and max_cost: the worst case of the next model call, which was not sent because it does not
+  // fit into what is left. nullopt if the limit itself was reached.
+  std::optional<std::variant<std::int64_t, double>> needed = std::nullopt;
+  bool budget = false;            // whether it is the limit of CallOptions::budget, not one of the run's own
   std::string tool_name = {};     // for max_repeated_failures: the tool that failed
   std::string tool_call_id = {};  // for max_repeated_failures: its last call
   bool operator==(const Limit&) const;

@@ -39,6 +39,7 @@ struct EngineError {
     unsupported_response_format,  // allm never makes it; saved data may contain it
     no_image_adapter,             // allm never makes it; saved data may contain it
     catalog_not_loaded,           // the catalogue has no models
+    over_budget,                  // a model call was not sent, because its worst case does not fit into a budget
   };
   Reason reason = Reason::invalid_engine;
   std::optional<std::string> provider = std::nullopt;

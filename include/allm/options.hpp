@@ -24,6 +24,8 @@
 
 namespace allm {
 
+class BudgetLedger;
+
 // What to do if a tool call fails. tell_model: report the failure to the model and go on. halt: end the run with
 // halted_reason "tool_error" after the other calls of the step have finished.
 enum class ToolErrorAction : std::uint8_t { tell_model, halt };
@@ -108,7 +110,8 @@ struct CallOptions {
   std::optional<std::chrono::milliseconds> run_timeout = std::nullopt;
   // The next four options are limits of the whole run. A run that reaches one ends with the option's name as
   // halted_reason. They are checked after each step that another step would follow, so the tool calls of the step that
-  // exceeds a limit have run. Default: no limits.
+  // reaches a limit have run. max_total_tokens and max_cost are also kept before each model call: its worst case is
+  // reserved, and a call that does not fit is not sent (docs/run-control.md). Default: no limits.
   std::optional<std::int64_t> max_total_tokens = std::nullopt;  // input and output, of all model calls
   // In the currency of the model's prices. A model call of unknown cost ends the run as well.
   std::optional<double> max_cost = std::nullopt;
@@ -116,6 +119,17 @@ struct CallOptions {
   std::optional<std::int64_t> max_tool_calls = std::nullopt;
   // How many times in a row the same call (same name, same arguments) may fail in the same way.
   std::optional<std::int64_t> max_repeated_failures = std::nullopt;
+  // Whether max_total_tokens and max_cost must hold in any case. False: a model call whose worst case is not known (the
+  // model has no prices, or neither max_tokens nor an output limit in the catalogue) is sent, and the limits are
+  // checked after it. True: the run fails with ValidationError `invalid_option` instead. Default: false.
+  std::optional<bool> strict_limits = std::nullopt;
+  // If it is set, a model call that does not fit into max_total_tokens, max_cost or `budget` is sent with a smaller
+  // max_tokens that fits, but not with less than this many. At least 1; answers shorter than a few hundred tokens are
+  // rarely useful. Default: the call is not sent.
+  std::optional<std::int64_t> shrink_max_tokens_to = std::nullopt;
+  // A budget that this run shares with others (allm/budget.hpp). A call whose worst case is not known is never sent.
+  // Applies to every function that calls a model. Default: none.
+  std::shared_ptr<BudgetLedger> budget = nullptr;
   // Ends the run from outside, with halted_reason "cancelled".
   Cancellation cancel = {};
   // Called after each step that another step would follow. If it returns true, the run ends. Called on the consumer's

@@ -28,6 +28,7 @@
 
 namespace allm {
 
+class BudgetLedger;
 class Engine;
 struct Cancellation;
 
@@ -38,13 +39,14 @@ struct StepView {
   const Thread& thread;   // the stored thread; for the second hook of then(): with the messages of the first
   const Usage& usage;     // of the run so far
   std::size_t index = 0;  // of the step in its run, from 0
-  // The next five describe the run, for model calls that the hook makes itself; call_options_for (allm/steps.hpp) makes
+  // The next six describe the run, for model calls that the hook makes itself; call_options_for (allm/steps.hpp) makes
   // options from them. They are null or nullopt if the run has none.
   const Cancellation* cancel = nullptr;
   std::optional<std::chrono::milliseconds> time_left = std::nullopt;
   const std::string* request_id = nullptr;
   const std::string* session_id = nullptr;
   std::optional<std::string> traceparent = std::nullopt;  // of the step's span
+  std::shared_ptr<BudgetLedger> budget = nullptr;         // what the run's model calls reserve in
 };
 
 // The changes for this step. A field that is not set changes nothing.

@@ -147,6 +147,7 @@ class FallbackSource : public EventSource {
     options.request_id = call_.request_id;
     options.session_id = call_.session_id;
     options.include_raw_chunks = call_.include_raw_chunks;
+    options.budget = call_.budget;
     if (call_.trace.span_id.is_set()) options.traceparent = to_string(call_.trace);
     if (index() == 0) {
       options.model = call_.model;
@@ -196,6 +197,7 @@ class FallbackAdapter : public Adapter {
  public:
   explicit FallbackAdapter(std::shared_ptr<const Candidates> candidates) : candidates_(std::move(candidates)) {}
   std::string_view provider() const override { return "fallback"; }
+  bool calls_engines() const override { return true; }
   Result<std::unique_ptr<EventSource>> open(const AdapterCall& call) override {
     return std::make_unique<FallbackSource>(candidates_, call);
   }

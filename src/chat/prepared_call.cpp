@@ -88,6 +88,7 @@ PreparedCall::PreparedCall(const Run& run) : run_(run) {
   call_.limits = EngineAccess::impl(run.engine).options.answer_limits;
   call_.include_raw_chunks = options.include_raw_chunks.value_or(false);
   call_.runtime = run.engine.runtime();
+  call_.budget = run.budget;
 }
 
 void PreparedCall::release_tool_choice() {

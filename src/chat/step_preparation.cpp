@@ -83,7 +83,8 @@ StepPreparation::StepPreparation(std::shared_ptr<const Run> run, const Thread& t
                 .index = so_far != nullptr ? so_far->steps.size() : 0,
                 .cancel = &run_->options.cancel,
                 .request_id = &run_->request_id,
-                .session_id = text_of(run_->options.session_id)};
+                .session_id = text_of(run_->options.session_id),
+                .budget = run_->budget};
   if (run_->run_timeout) view.time_left = run_->time_left();
   TraceParent parent = run_->trace;
   if (span.is_set()) parent.span_id = span;

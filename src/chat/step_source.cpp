@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/over_budget.hpp"
 #include "runtime/poll_budget.hpp"
 #include "tools/gate.hpp"
 #include "tools/unknown_tool.hpp"
@@ -92,7 +93,13 @@ std::optional<Poll> StepSource::poll_preparation(const Waker& waker) {
   std::optional<Result<StepPlan>> plan = preparation_->poll(waker);
   if (!plan) return Poll::pending();
   preparation_.reset();
-  if (!*plan) return fail(plan->error());
+  if (!*plan) {
+    if (place_ == Place::in_loop) withdrawn_ = limit_of(plan->error());
+    if (!withdrawn_) return fail(plan->error());
+    state_ = State::done;
+    span_.fail(plan->error());
+    return Poll::end();
+  }
   if (is_over_budget((*plan)->usage)) {
     state_ = State::done;
     return Poll::end();

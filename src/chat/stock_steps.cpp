@@ -126,7 +126,8 @@ class ThenPlan : public PendingPlan {
             .time_left = options_.run_timeout,
             .request_id = options_.request_id ? &*options_.request_id : nullptr,
             .session_id = options_.session_id ? &*options_.session_id : nullptr,
-            .traceparent = options_.traceparent};
+            .traceparent = options_.traceparent,
+            .budget = options_.budget};
   }
 
   PrepareStep second_;
@@ -165,6 +166,7 @@ CallOptions call_options_for(const StepView& step) {
   if (step.request_id != nullptr) options.request_id = *step.request_id;
   if (step.session_id != nullptr) options.session_id = *step.session_id;
   options.traceparent = step.traceparent;
+  options.budget = step.budget;
   return options;
 }
 

@@ -19,6 +19,8 @@ Json limit_facts(const ended::Limit& limit) {
   Json facts = Json::object();
   std::visit([&](auto value) { facts[std::string(enum_name(limit.which))] = value; }, limit.value);
   if (limit.cost_unknown) facts["cost_unknown"] = true;
+  if (limit.needed) std::visit([&](auto needed) { facts["needed"] = needed; }, *limit.needed);
+  if (limit.budget) facts["budget"] = true;
   if (limit.which == Which::max_repeated_failures) {
     facts["tool_name"] = limit.tool_name;
     facts["tool_call_id"] = limit.tool_call_id;
@@ -56,6 +58,9 @@ class Facts {
     Json value = std::move(*found);
     metadata_.erase(found);
     return value;
+  }
+  bool has_number(const char* name) const {
+    return metadata_.is_object() && metadata_.contains(name) && metadata_[name].is_number();
   }
   std::string take_text(const char* name) {
     const Json value = take(name, nullptr);
@@ -126,9 +131,12 @@ ended::Limit take_limit(Facts& facts, Which which) {
   if (which == Which::max_cost) {
     limit.value = facts.take_real(name.c_str());
     limit.cost_unknown = facts.take("cost_unknown", false) == true;
+    if (facts.has_number("needed")) limit.needed = facts.take_real("needed");
   } else {
     limit.value = facts.take_integer(name.c_str());
+    if (which == Which::max_total_tokens && facts.has_number("needed")) limit.needed = facts.take_integer("needed");
   }
+  if (which == Which::max_cost || which == Which::max_total_tokens) limit.budget = facts.take("budget", false) == true;
   if (which == Which::max_repeated_failures) {
     limit.tool_name = facts.take_text("tool_name");
     limit.tool_call_id = facts.take_text("tool_call_id");

@@ -19,7 +19,7 @@ void expect_names_lead_back(Reason last) {
 }
 
 TEST(ErrorTest, NamesOfReasonsLeadBackToThem) {
-  expect_names_lead_back(EngineError::Reason::catalog_not_loaded);
+  expect_names_lead_back(EngineError::Reason::over_budget);
   expect_names_lead_back(AdapterError::Reason::unknown);
   expect_names_lead_back(StreamError::Reason::unknown);
   expect_names_lead_back(ValidationError::Reason::invalid_scenario);

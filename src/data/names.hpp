@@ -116,10 +116,10 @@ struct EnumNames<EventTag> {
 
 template <>
 struct EnumNames<EngineError::Reason> {
-  static constexpr EngineError::Reason last = EngineError::Reason::catalog_not_loaded;
-  static constexpr NameTable<9> values = {
+  static constexpr EngineError::Reason last = EngineError::Reason::over_budget;
+  static constexpr NameTable<10> values = {
       "missing_adapter", "missing_stream_adapter",      "missing_model",    "missing_key",        "unknown_tool",
-      "invalid_engine",  "unsupported_response_format", "no_image_adapter", "catalog_not_loaded",
+      "invalid_engine",  "unsupported_response_format", "no_image_adapter", "catalog_not_loaded", "over_budget",
   };
 };
 

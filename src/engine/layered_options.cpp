@@ -53,10 +53,10 @@ void fill_from(CallOptions& options, Lower& lower) {
   // Names every option: a new option does not compile until it is added here.
   auto& [model, temperature, max_tokens, response_format, tool_choice, repeat_tool_choice, prompt_cache, streamed,
          tools, params, api_key, mode, max_turns, run_timeout, max_total_tokens, max_cost, max_tool_calls,
-         max_repeated_failures, cancel, halt_when, prepare_step, structured_finalize, structured_finalize_nudge,
-         tool_timeout, max_concurrency, on_tool_error, on_unknown_tool, approve, tool_executor, tool_result_encoder,
-         on_tool_progress, emit_text_deltas, emit_tool_deltas, emit_reasoning, include_raw_chunks, on_event, context,
-         session_id, request_id, traceparent] = lower;
+         max_repeated_failures, strict_limits, shrink_max_tokens_to, budget, cancel, halt_when, prepare_step,
+         structured_finalize, structured_finalize_nudge, tool_timeout, max_concurrency, on_tool_error, on_unknown_tool,
+         approve, tool_executor, tool_result_encoder, on_tool_progress, emit_text_deltas, emit_tool_deltas,
+         emit_reasoning, include_raw_chunks, on_event, context, session_id, request_id, traceparent] = lower;
   fill(options.model, model);
   fill(options.temperature, temperature);
   fill(options.max_tokens, max_tokens);
@@ -75,6 +75,9 @@ void fill_from(CallOptions& options, Lower& lower) {
   fill(options.max_cost, max_cost);
   fill(options.max_tool_calls, max_tool_calls);
   fill(options.max_repeated_failures, max_repeated_failures);
+  fill(options.strict_limits, strict_limits);
+  fill(options.shrink_max_tokens_to, shrink_max_tokens_to);
+  fill(options.budget, budget);
   fill(options.cancel.now, cancel.now);
   fill(options.cancel.after_tools, cancel.after_tools);
   fill(options.cancel.after_step, cancel.after_step);

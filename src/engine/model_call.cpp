@@ -8,6 +8,7 @@
 
 #include "engine/costs.hpp"
 #include "engine/engine_impl.hpp"
+#include "engine/over_budget.hpp"
 #include "engine/repaired_source.hpp"
 #include "engine/saturating_sum.hpp"
 
@@ -57,11 +58,14 @@ RetryPolicy RetryPolicy::standard() { return {}; }
 RetryPolicy RetryPolicy::off() { return {.max_attempts = 1, .retry_on = {}}; }
 
 ModelCall::ModelCall(std::shared_ptr<const Run> run, AdapterCall& call, SpanId parent)
-    : run_(std::move(run)), call_(call), parent_(parent), watch_(call.limits) {
+    : run_(std::move(run)), call_(call), parent_(parent), max_tokens_(call.request.max_tokens), watch_(call.limits) {
   if (run_->telemetry != nullptr) call_.warn = [this](const AdapterWarning& warning) { warn(warning); };
 }
 
-ModelCall::~ModelCall() { call_.warn = nullptr; }
+ModelCall::~ModelCall() {
+  call_.warn = nullptr;
+  call_.request.max_tokens = max_tokens_;
+}
 
 void ModelCall::warn(const AdapterWarning& warning) {
   if (std::ranges::find(warned_, warning.setting) != warned_.end()) return;
@@ -88,6 +92,7 @@ void ModelCall::open() {
 std::optional<Error> ModelCall::retry_or_fail(Error error) {
   source_.reset();
   stream_.fail(error);
+  if (hold_) hold_->settle(is_unpaid(error) ? Spend{.tokens = 0, .nanos = 0} : Spend{});
   const auto delay = retry_delay(EngineAccess::impl(run_->engine).options.retry, error, attempt_, run_->time_left());
   if (!delay) {
     generate_.fail(error);
@@ -99,6 +104,63 @@ std::optional<Error> ModelCall::retry_or_fail(Error error) {
   }
   backoff_.emplace(*run_->engine.runtime(), *delay);
   return std::nullopt;
+}
+
+void ModelCall::begin_reservation() {
+  call_.request.max_tokens = max_tokens_;
+  worst_ = worst_case(call_, known_model(*run_, call_.model));
+  hold_.emplace(run_->budget, run_->engine.runtime());
+  hold_->reserve(worst_.spend());
+}
+
+std::optional<Poll> ModelCall::poll_reservation(const Waker& waker) {
+  if (!run_->budget || run_->engine.adapter()->calls_engines()) return std::nullopt;
+  if (!hold_) begin_reservation();
+  while (true) {
+    const std::optional<Result<Reserved>> reserved = hold_->poll_reserved(waker);
+    if (!reserved) return Poll::pending();
+    if (!*reserved) {
+      done_ = true;
+      hold_.reset();
+      generate_.fail(reserved->error());
+      return ErrorEvent{reserved->error()};
+    }
+    if (std::holds_alternative<ReservationId>(**reserved)) return std::nullopt;
+    const auto& refusal = std::get<BudgetRefusal>(**reserved);
+    if (!shrink(refusal)) return refuse(refusal);
+    hold_->reserve(worst_.spend());
+  }
+}
+
+bool ModelCall::shrink(const BudgetRefusal& refusal) {
+  const std::optional<std::int64_t> least = run_->options.shrink_max_tokens_to;
+  if (!least || !worst_.can_shrink || !refusal.needed || !worst_.output_tokens) return false;
+  const std::optional<std::int64_t> fits = worst_.output_that_fits(refusal);
+  // It must become smaller each time, so that this ends.
+  if (!fits || *fits < *least || *fits >= *worst_.output_tokens) return false;
+  worst_.output_tokens = fits;
+  call_.request.max_tokens = fits;
+  return true;
+}
+
+Poll ModelCall::refuse(const BudgetRefusal& refusal) {
+  Error error = over_budget_error(refusal, call_.model);
+  if (const auto limit = limit_of(error)) return end(*limit, error);
+  done_ = true;
+  hold_.reset();
+  generate_.fail(error);
+  return ErrorEvent{std::move(error)};
+}
+
+bool ModelCall::poll_settled(const Waker& waker) {
+  if (!hold_ || !hold_->is_settling()) return true;
+  const std::optional<Status> settled = hold_->poll_settled(waker);
+  if (!settled) return false;
+  if (!*settled && run_->telemetry != nullptr) {
+    warn({.setting = "budget", .message = "the worst case counts as spent: " + settled->error().message()});
+  }
+  hold_.reset();
+  return true;
 }
 
 void ModelCall::add_facts(MessageCompleted& completed) {
@@ -181,6 +243,7 @@ Poll ModelCall::end(RunEnd why, const Error& error) {
   ended_ = std::move(why);
   error_.reset();
   backoff_.reset();
+  hold_.reset();
   stream_.fail(error);
   generate_.fail(error);
   return ErrorEvent{error};
@@ -215,9 +278,8 @@ bool ModelCall::exceeds_limits(const Event& event) {
 void ModelCall::handle_end(Poll& polled, const Waker& waker) {
   if (polled.is_end()) {
     if (completed_) {
-      done_ = true;
       source_.reset();
-      stream_.stop();
+      polled = advance(waker);
       return;
     }
     polled = ErrorEvent{malformed("the adapter's stream ended before its message was complete")};
@@ -225,6 +287,7 @@ void ModelCall::handle_end(Poll& polled, const Waker& waker) {
     delivered_ = true;
     completed_ = true;
     add_facts(*completed);
+    if (hold_) hold_->settle(spend_of(completed->usage));
     return;
   } else if (polled.event().tag() != EventTag::error) {
     polled = ErrorEvent{malformed("the adapter's stream gave an event that is none of a model's: " +
@@ -232,12 +295,17 @@ void ModelCall::handle_end(Poll& polled, const Waker& waker) {
   }
   const Error error = polled.event().get_if<ErrorEvent>()->error;
   if (!delivered_) {
+    if (const auto limit = limit_of(error)) {
+      polled = end(*limit, error);
+      return;
+    }
     error_ = retry_or_fail(error);
     polled = advance(waker);
     return;
   }
   done_ = true;
   source_.reset();
+  hold_.reset();
   stream_.fail(error);
   generate_.fail(error);
 }
@@ -277,6 +345,12 @@ Error ModelCall::malformed(std::string message) const {
 
 Poll ModelCall::advance(const Waker& waker) {
   while (!done_) {
+    if (!poll_settled(waker)) return Poll::pending();
+    if (completed_) {
+      done_ = true;
+      stream_.stop();
+      break;
+    }
     if (error_) {
       done_ = true;
       return ErrorEvent{*std::exchange(error_, std::nullopt)};
@@ -285,6 +359,7 @@ Poll ModelCall::advance(const Waker& waker) {
       if (!backoff_->poll(waker)) return Poll::pending();
       backoff_.reset();
     }
+    if (std::optional<Poll> waits = poll_reservation(waker)) return *std::move(waits);
     open();
     if (source_) return poll_source(waker);
   }

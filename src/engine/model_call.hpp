@@ -1,5 +1,5 @@
-// One model call: opens the adapter's stream, retries it as long as no event was delivered, and checks that it keeps to
-// the protocol of events.
+// One model call: reserves its worst case in the run's budgets, opens the adapter's stream, retries it as long as no
+// event was delivered, and checks that it keeps to the protocol of events.
 #pragma once
 
 #include <memory>
@@ -9,15 +9,17 @@
 
 #include "allm/adapter.hpp"
 
+#include "engine/budget_hold.hpp"
 #include "engine/call_watch.hpp"
 #include "engine/run.hpp"
 #include "engine/span.hpp"
+#include "engine/worst_case.hpp"
 #include "runtime/alarm.hpp"
 
 namespace allm {
 
 // Produces the model's events. A call that fails produces an ErrorEvent and ends. `call` must outlive it; its `warn` is
-// set until then. One thread at a time.
+// set until then, and its `max_tokens` may be smaller. One thread at a time.
 class ModelCall : public EventSource {
  public:
   // `parent`: the parent of the call's span, if that is not the run's own parent.
@@ -56,6 +58,14 @@ class ModelCall : public EventSource {
   bool is_overtime(const Waker& waker);
   // Whether a cancellation of this level ends the call.
   bool is_cancelled(CancelSignal::Level level) const;
+  // Reserves the worst case of the next attempt. Returns nullopt when it is reserved or nothing has to be.
+  std::optional<Poll> poll_reservation(const Waker& waker);
+  void begin_reservation();
+  // Lowers max_tokens so that the call fits, if the options allow it. False: it does not fit.
+  bool shrink(const BudgetRefusal& refusal);
+  // The settlement of the attempt that ended: whether it is done.
+  bool poll_settled(const Waker& waker);
+  Poll refuse(const BudgetRefusal& refusal);
   // End the call, with the reason that the name says.
   Poll time_out();
   Poll cancel();
@@ -77,6 +87,9 @@ class ModelCall : public EventSource {
   std::optional<Alarm> overtime_;  // if the run has a limit
   std::optional<Error> error_;     // to be delivered
   std::optional<RunEnd> ended_;
+  std::optional<BudgetHold> hold_;                // of the current attempt
+  WorstCase worst_;                               // of the current attempt
+  const std::optional<std::int64_t> max_tokens_;  // that of the request before it was lowered
   int attempt_ = 0;
   std::vector<std::string> warned_;  // settings that were reported
   CallWatch watch_;

@@ -12,11 +12,12 @@ namespace allm {
 namespace {
 
 // Options of runs, by their JSON names. No provider has a setting with one of these names.
-constexpr std::array<std::string_view, 16> kLoopOptions = {
+constexpr std::array<std::string_view, 18> kLoopOptions = {
     "max_turns",        "tool_timeout_ms",       "run_timeout_ms",      "max_total_tokens",
     "max_cost",         "max_repeated_failures", "max_concurrency",     "on_tool_error",
     "on_unknown_tool",  "repeat_tool_choice",    "structured_finalize", "structured_finalize_nudge",
-    "emit_text_deltas", "emit_tool_deltas",      "emit_reasoning",      "include_raw_chunks"};
+    "emit_text_deltas", "emit_tool_deltas",      "emit_reasoning",      "include_raw_chunks",
+    "strict_limits",    "shrink_max_tokens_to"};
 
 // Options that allm and providers have in common, partly in another spelling. `mode`, `model` and `context` are
 // missing: they are too similar to providers' names (`models`, `content`).

@@ -162,6 +162,8 @@ OptionRead read_option(std::string_view name, const Json& value, CallOptions& op
   if (name == "max_cost") return taken(read_number(value, target.max_cost, message));
   if (name == "max_tool_calls") return taken(read_integer(value, target.max_tool_calls, message));
   if (name == "max_repeated_failures") return taken(read_integer(value, target.max_repeated_failures, message));
+  if (name == "strict_limits") return taken(read_bool(value, target.strict_limits, message));
+  if (name == "shrink_max_tokens_to") return taken(read_integer(value, target.shrink_max_tokens_to, message));
   if (name == "max_concurrency") return taken(read_integer(value, target.max_concurrency, message));
   if (name == "on_tool_error") return taken(read_on_tool_error(value, target, message));
   if (name == "on_unknown_tool") return taken(read_on_unknown_tool(value, target, message));

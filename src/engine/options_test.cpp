@@ -289,7 +289,7 @@ TEST(OptionsFromJson, ReadEveryOptionByItsName) {
   const auto options = call_options_from_json(Json::parse(R"({"model":"m","temperature":0.5,"max_tokens":9,
     "response_format":{"type":"json_object"},"tool_choice":"auto","prompt_cache":true,"mode":"manual","max_turns":2,
     "structured_finalize":true,"structured_finalize_nudge":"n","tool_timeout_ms":7,"run_timeout_ms":8,
-    "max_total_tokens":11,"max_cost":0.25,"max_tool_calls":12,"max_repeated_failures":13,
+    "max_total_tokens":11,"max_cost":0.25,"max_tool_calls":12,"max_repeated_failures":13,"strict_limits":true,"shrink_max_tokens_to":14,
     "max_concurrency":3,"on_tool_error":"continue","on_unknown_tool":"report","stream":false,"emit_text_deltas":false,"emit_tool_deltas":false,
     "include_raw_chunks":true,"context":{"a":1},"session_id":"s","request_id":"r"})"));
   ASSERT_TRUE(options.has_value()) << options.error().message();
@@ -310,6 +310,8 @@ TEST(OptionsFromJson, ReadEveryOptionByItsName) {
   EXPECT_EQ(options->max_cost, 0.25);
   EXPECT_EQ(options->max_tool_calls, 12);
   EXPECT_EQ(options->max_repeated_failures, 13);
+  EXPECT_EQ(options->strict_limits, true);
+  EXPECT_EQ(options->shrink_max_tokens_to, 14);
   EXPECT_EQ(options->max_concurrency, 3);
   EXPECT_EQ(std::get<ToolErrorAction>(*options->on_tool_error), ToolErrorAction::tell_model);
   EXPECT_EQ(options->on_unknown_tool, OnUnknownTool::report);

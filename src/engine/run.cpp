@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/budget_chain.hpp"
 #include "engine/engine_impl.hpp"
 #include "engine/layered_options.hpp"
 #include "engine/option_names.hpp"
@@ -97,6 +98,7 @@ RunLimits resolve_limits(const CallOptions& options, OptionErrors& errors) {
   }
   limits.max_tool_calls = count("max_tool_calls", options.max_tool_calls);
   limits.max_repeated_failures = count("max_repeated_failures", options.max_repeated_failures);
+  count("shrink_max_tokens_to", options.shrink_max_tokens_to);
   return limits;
 }
 
@@ -158,6 +160,9 @@ Result<std::shared_ptr<Run>> resolve_run(const Engine& engine, CallOptions optio
   run->encoder = options.tool_result_encoder ? options.tool_result_encoder : impl.options.tool_result_encoder;
   run->approve = options.approve ? options.approve : impl.options.approve;
   if (run->limits.any()) run->ledger = std::make_shared<RunLedger>(run->limits);
+  run->budget =
+      joined(run_budget(run->limits.max_total_tokens, run->limits.max_cost, options.strict_limits.value_or(false)),
+             options.budget);
   if (options.prepare_step || !run->tools->tools().empty()) run->side_usage = std::make_shared<SideUsage>();
   if (can_stop(options.cancel)) run->cancel = std::make_shared<CancelSignal>(options.cancel);
   run->can_end_early = run->run_timeout || run->cancel;
@@ -179,6 +184,7 @@ void nest(Run& run, std::shared_ptr<const Run> parent) {
   run.depth = parent->depth + 1;
   run.side_usage = std::make_shared<SideUsage>(parent->side_usage);
   if (run.ledger || parent->ledger) run.ledger = std::make_shared<RunLedger>(run.limits, parent->ledger);
+  run.budget = joined(run.budget, parent->budget);
   if (run.telemetry == nullptr) run.telemetry = parent->telemetry;
   run.parent = std::move(parent);
 }

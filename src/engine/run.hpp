@@ -50,6 +50,7 @@ struct Run {
   ApprovalGate approve;  // empty for none
   RunLimits limits;
   std::shared_ptr<RunLedger> ledger;      // null if no limit needs it
+  std::shared_ptr<BudgetLedger> budget;   // what model calls reserve in: all budgets of the run as one, or null
   std::shared_ptr<CancelSignal> cancel;   // null if the run cannot be cancelled
   std::shared_ptr<SideUsage> side_usage;  // null where only the run's own steps call a model
   bool can_end_early = false;             // whether a deadline or a cancellation can end a model call

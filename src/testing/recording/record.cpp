@@ -69,11 +69,13 @@ class RecordingAdapter : public Adapter {
       : adapter_(std::move(adapter)), file_(std::move(file)) {}
 
   std::string_view provider() const override { return adapter_->provider(); }
+  bool calls_engines() const override { return adapter_->calls_engines(); }
 
   Result<std::unique_ptr<EventSource>> open(const AdapterCall& call) override {
     if (std::optional<Error> failure = file_->failure()) return std::unexpected(*std::move(failure));
     RecordedCall recorded{.file = file_, .provider = std::string(provider()), .call = call};
     recorded.call.runtime = nullptr;  // the stream must not keep the runtime and its threads alive
+    recorded.call.budget = nullptr;
     Result<std::unique_ptr<EventSource>> source = adapter_->open(call);
     if (!source) {
       recorded.write({ErrorEvent{source.error()}}, Exchange::End::failed);
