@@ -21,7 +21,7 @@ Status check_version(const Commit& change, const SessionRow& session) {
 // The end of the job and of the lease.
 Status finish_work(Connection& connection, const Commit& change, const SessionRow& session) {
   if (change.finished_job) {
-    if (Status done = finish_job(connection, change.session_id, session.key, *change.finished_job); !done) return done;
+    if (Status done = finish_job(connection, session.key, *change.finished_job); !done) return done;
   }
   if (!change.release) return {};
   return connection.execute("UPDATE sessions SET lease_until = NULL WHERE key = ?", session.key);

@@ -12,7 +12,6 @@
 #include "stores/sqlite/errors.hpp"
 #include "stores/sqlite/leases.hpp"
 #include "stores/sqlite/sessions.hpp"
-#include "stores/store_errors.hpp"
 
 namespace allm::sqlite {
 namespace {
@@ -145,12 +144,8 @@ Result<std::optional<Job>> claim_job(Connection& connection, const ClaimOptions&
   return std::nullopt;
 }
 
-Status finish_job(Connection& connection, const std::string& id, std::int64_t key, std::int64_t job) {
-  if (Status done = connection.execute("DELETE FROM jobs WHERE id = ? AND session = ?", job, key); !done) return done;
-  if (connection.changes() == 1) return {};
-  return std::unexpected(
-      store_error(StoreError::Reason::conflict, id,
-                  fmt::format("session '{}' has no job {}; somebody else has finished it", id, job)));
+Status finish_job(Connection& connection, std::int64_t key, std::int64_t job) {
+  return connection.execute("DELETE FROM jobs WHERE id = ? AND session = ?", job, key);
 }
 
 Result<QueueCounts> count_jobs(Connection& connection) {

@@ -17,8 +17,8 @@ namespace allm::sqlite {
 // `order` is the order of the job as JSON.
 Result<std::int64_t> submit_job(Connection& connection, const NewJob& job, const std::string& order);
 Result<std::optional<Job>> claim_job(Connection& connection, const ClaimOptions& options);
-// Fails with `conflict` if the session with this key has no such job.
-Status finish_job(Connection& connection, const std::string& id, std::int64_t key, std::int64_t job);
+// Ends a job of the session with this key; nothing happens if it has ended already.
+Status finish_job(Connection& connection, std::int64_t key, std::int64_t job);
 Result<QueueCounts> count_jobs(Connection& connection);
 
 // When a job can be claimed, in milliseconds since 1970: a time in the past if one is ready, nullopt if there are no

@@ -16,12 +16,16 @@
 
 namespace allm::testing {
 
-// A folder for one test.
+// A folder for one test, in memory if the system has such a file system: the disk would make the tests wait for it.
 class TestFolder {
  public:
   TestFolder() {
-    std::string name = ::testing::TempDir() + "/allm-sqlite-XXXXXX";
-    path_ = mkdtemp(name.data());
+    std::string name = "/dev/shm/allm-sqlite-XXXXXX";
+    if (mkdtemp(name.data()) == nullptr) {
+      name = ::testing::TempDir() + "/allm-sqlite-XXXXXX";
+      if (mkdtemp(name.data()) == nullptr) ADD_FAILURE() << "there is no folder for files of tests";
+    }
+    path_ = name;
   }
   TestFolder(const TestFolder&) = delete;
   TestFolder& operator=(const TestFolder&) = delete;
