@@ -1,34 +1,24 @@
 #include "cli/ask_command.hpp"
 
-#include <array>
-#include <iterator>
 #include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "allm/chat.hpp"
-#include "allm/providers.hpp"
-#include "allm/tools_file.hpp"
 
-#include "cli/user_models.hpp"
+#include "cli/command_engine.hpp"
+#include "cli/files.hpp"
 
 namespace allm::cli {
 namespace {
-
-std::string read_all(std::FILE* file) {
-  std::string text;
-  std::array<char, 65536> buffer{};
-  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), file)) text.append(buffer.data(), count);
-  return text;
-}
 
 // The text of the command line, followed by piped input.
 std::string question(const AskArguments& arguments, std::FILE* input) {
   const bool piped = isatty(fileno(input)) == 0;
   std::string text = arguments.text == "-" ? "" : arguments.text;
   if (!piped && arguments.text != "-") return text;
-  std::string read = read_all(input);
+  std::string read = read_input(input);
   while (read.ends_with('\n')) read.pop_back();
   if (!text.empty() && !read.empty()) text += "\n\n";
   return text + read;
@@ -43,13 +33,6 @@ Message message_of(const AskArguments& arguments, std::string text) {
     parts.emplace_back(ImagePart{.image = remote ? Image{.source = ImageUrl{image}} : image_from_file(image)});
   }
   return user(std::move(parts));
-}
-
-Result<std::string> model_of(const AskArguments& arguments) {
-  if (!arguments.base_url) return arguments.model;
-  Result<ModelName> name = parse_model_name(arguments.model);
-  if (!name) return std::unexpected(name.error());
-  return name->provider + "@" + *arguments.base_url + ":" + name->model;
 }
 
 // " (openai, HTTP 429, https://…)", as far as the error knows them.
@@ -148,16 +131,6 @@ int ask_with_tools(const Engine& engine, std::vector<Message> messages, std::int
   return result->final_response ? verdict(*result->final_response, errors) : 0;
 }
 
-Result<std::vector<Tool>> tools_of(const AskArguments& arguments) {
-  std::vector<Tool> tools;
-  for (const std::string& file : arguments.tools) {
-    Result<std::vector<Tool>> read = read_tools_file(file);
-    if (!read) return std::unexpected(read.error());
-    tools.insert(tools.end(), std::make_move_iterator(read->begin()), std::make_move_iterator(read->end()));
-  }
-  return tools;
-}
-
 }  // namespace
 
 int ask_command(const AskArguments& arguments, std::FILE* input, const Terminal& out, const Terminal& errors) {
@@ -166,17 +139,7 @@ int ask_command(const AskArguments& arguments, std::FILE* input, const Terminal&
     errors.write("allm ask: no question: give a text, or pipe one in\n");
     return 2;
   }
-  const Result<std::string> model = model_of(arguments);
-  if (!model) return fail(model.error(), errors);
-  const Result<std::shared_ptr<const Catalogue>> models = user_catalogue();
-  if (!models) return fail(models.error(), errors);
-  const Result<ModelName> name = parse_model_name(*model);
-  if (!name) return fail(name.error(), errors);
-  Result<std::vector<Tool>> tools = tools_of(arguments);
-  if (!tools) return fail(tools.error(), errors);
-  // A server at another URL has models of its own, even under names that the catalogue knows.
-  const Result<Engine> engine =
-      engine_for(*model, {.tools = *std::move(tools), .catalogue = name->base_url.empty() ? *models : nullptr});
+  const Result<Engine> engine = command_engine(arguments.model, arguments.base_url, arguments.tools);
   if (!engine) return fail(engine.error(), errors);
 
   std::vector<Message> messages;

@@ -1,6 +1,7 @@
 #include "cli/files.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -41,6 +42,13 @@ Result<Json> read_json_file(const fs::path& path) {
         validation_error(ValidationError::Reason::invalid_scenario, {}, "unreadable", "the file cannot be read"));
   }
   return parse_json(text);
+}
+
+std::string read_input(std::FILE* file) {
+  std::string text;
+  std::array<char, 65536> buffer{};
+  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), file)) text.append(buffer.data(), count);
+  return text;
 }
 
 }  // namespace allm::cli

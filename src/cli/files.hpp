@@ -1,7 +1,9 @@
-// Finds and reads the files that a command checks. Safe to call from any thread.
+// Finds and reads the files of a command. Safe to call from any thread.
 #pragma once
 
+#include <cstdio>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "allm/json.hpp"
@@ -14,5 +16,8 @@ std::vector<std::filesystem::path> find_json_files(const std::vector<std::filesy
 
 // Fails with ValidationError `invalid_scenario` for a file that cannot be read, and as parse_json does.
 Result<Json> read_json_file(const std::filesystem::path& path);
+
+// Everything up to the end of `file`. Blocks.
+std::string read_input(std::FILE* file);
 
 }  // namespace allm::cli

@@ -13,8 +13,10 @@
 #include "cli/demo_command.hpp"
 #include "cli/sandbox_command.hpp"
 #include "cli/scenario_command.hpp"
+#include "cli/sessions_command.hpp"
 #include "cli/terminal.hpp"
 #include "cli/transcript_command.hpp"
+#include "cli/user_store.hpp"
 
 namespace {
 
@@ -23,8 +25,136 @@ constexpr int kUsageError = 2;
 constexpr const char* kFooter =
     "Exit codes:\n"
     "  0  success\n"
-    "  1  a scenario, a transcript or a run failed\n"
+    "  1  a scenario, a transcript or a run failed, or a store refused an operation\n"
     "  2  the command line is wrong, or no file or question was given";
+
+void add_store_option(CLI::App* app, std::string& url) {
+  app->add_option("--store", url,
+                  "sqlite:PATH, postgresql://… or memory:. Default: $ALLM_STORE, else the user's own SQLite file")
+      ->type_name("URL");
+}
+
+// The commands of `allm sessions`.
+class SessionsApp {
+ public:
+  explicit SessionsApp(CLI::App& app) : app_(app.add_subcommand("sessions", "Work with the sessions of a store")) {
+    app_->require_subcommand(1);
+    add_submit();
+    add_follow();
+    add_list();
+    add_transfer();
+  }
+  bool parsed() const { return app_->parsed(); }
+
+  int run(const allm::cli::Terminal& out, const allm::cli::Terminal& errors) {
+    using namespace allm::cli;
+    const SessionsOutput output{.out = out, .errors = errors, .json = json_};
+    const auto store = open_user_store(url_);
+    if (!store) return fail_sessions(output, store.error().message());
+    if (submit_app_->parsed()) return submit_message(**store, submit_, stdin, output);
+    if (follow_app_->parsed()) return follow_session(**store, follow_, output);
+    if (show_app_->parsed()) return show_session(**store, ids_.front(), output);
+    if (delete_app_->parsed()) return delete_sessions(**store, ids_, output);
+    if (import_app_->parsed()) return import_files(**store, import_, stdin, output);
+    if (export_app_->parsed()) return export_to_file(**store, query_, export_path_, output);
+    return list_sessions(**store, query_, all_, output);
+  }
+
+ private:
+  CLI::App* add(const char* name, const char* description) {
+    CLI::App* sub = app_->add_subcommand(name, description);
+    add_store_option(sub, url_);
+    sub->add_flag("--json", json_, "Print JSON lines");
+    return sub;
+  }
+  void add_submit() {
+    submit_app_ = add("submit", "Submit a message for a session; a worker runs it");
+    submit_app_->add_option("text", submit_.text, "The message; - reads standard input")->type_name("TEXT");
+    submit_app_->add_option("--session", submit_.id, "The session. Default: a new one")->type_name("ID");
+    submit_app_->add_option("-s,--system", submit_.system, "Instructions for the model, in a new session")
+        ->type_name("TEXT");
+    submit_app_->add_option("--tenant", submit_.tenant, "The tenant of a new session")->type_name("NAME");
+    submit_app_->add_option("--order", submit_.order, "What the worker is to do, as JSON, instead of a message")
+        ->type_name("JSON");
+    submit_app_
+        ->add_option("--epoch", submit_.epoch,
+                     "The version of the session that is answered. Default: the current one if it waits for an answer")
+        ->type_name("N");
+    submit_app_->add_option("--priority", submit_.priority, "A higher one comes first")->type_name("N");
+    submit_app_->add_option("--delay", submit_.delay_seconds, "Not before this time has passed")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("SECONDS");
+    submit_app_->add_flag("-f,--follow", submit_.follow, "Show the run while it goes on");
+    submit_app_->callback([this] {
+      if (submit_.text.empty() == !submit_.order) throw CLI::ValidationError("submit", "needs TEXT or --order");
+    });
+  }
+  void add_follow() {
+    follow_app_ = add("follow", "Show a run while it goes on, from any process");
+    follow_app_->add_option("id", follow_.id, "The session")->required()->type_name("ID");
+    follow_app_->add_option("--after", follow_.after, "Show the entries of the log after this number")->type_name("N");
+    follow_app_->add_option("--job", follow_.job, "End after the run of this job. Default: after the last run")
+        ->type_name("N");
+    follow_app_->add_flag("--stay", follow_.stay, "Wait for further runs");
+  }
+  void add_list() {
+    list_app_ = add("list", "List sessions; the one that changed last comes first");
+    search_app_ = add("search", "List the sessions whose messages contain all words");
+    search_app_->add_option("words", words_, "Words; case does not matter")->required()->type_name("WORD");
+    for (CLI::App* sub : {list_app_, search_app_}) {
+      add_filters(sub);
+      sub->add_option("-n,--limit", query_.limit, "How many sessions are shown")->check(CLI::Range(1, 1000));
+      sub->add_flag("-a,--all", all_, "Show all sessions");
+    }
+    search_app_->callback([this] {
+      for (const std::string& word : words_) query_.text += word + " ";
+    });
+    show_app_ = add("show", "Show a session");
+    show_app_->add_option("id", ids_, "The session")->required()->expected(1)->type_name("ID");
+    delete_app_ = add("delete", "Delete sessions, with their logs and jobs");
+    delete_app_->add_option("id", ids_, "The sessions")->required()->type_name("ID");
+  }
+  void add_filters(CLI::App* sub) {
+    using Status = allm::SessionStatus;
+    sub->add_option("--status", query_.status, "Only sessions with this status")
+        ->transform(CLI::CheckedTransformer(std::map<std::string, Status>{{"idle", Status::idle},
+                                                                          {"completed", Status::completed},
+                                                                          {"awaiting_user", Status::awaiting_user},
+                                                                          {"awaiting_tools", Status::awaiting_tools},
+                                                                          {"error", Status::error}}))
+        ->option_text("idle|completed|awaiting_user|awaiting_tools|error");
+    sub->add_option("--tenant", query_.tenant, "Only sessions of this tenant")->type_name("NAME");
+  }
+  void add_transfer() {
+    export_app_ = add("export", "Write sessions as JSON lines");
+    export_app_->add_option("-o,--output", export_path_, "A new file. Default: standard output")->type_name("FILE");
+    add_filters(export_app_);
+    import_app_ = add("import", "Read sessions: exported lines, session files");
+    import_app_->add_option("file", import_.files, "Files; - reads standard input")->required()->type_name("FILE");
+    import_app_->add_option("--tenant", import_.tenant, "The tenant of all imported sessions")->type_name("NAME");
+    import_app_->add_flag("--replace", import_.replace, "Replace sessions that exist");
+  }
+
+  CLI::App* app_;
+  CLI::App* submit_app_ = nullptr;
+  CLI::App* follow_app_ = nullptr;
+  CLI::App* list_app_ = nullptr;
+  CLI::App* search_app_ = nullptr;
+  CLI::App* show_app_ = nullptr;
+  CLI::App* delete_app_ = nullptr;
+  CLI::App* export_app_ = nullptr;
+  CLI::App* import_app_ = nullptr;
+  std::string url_;
+  bool json_ = false;
+  bool all_ = false;
+  allm::cli::SubmitArguments submit_;
+  allm::cli::FollowArguments follow_;
+  allm::cli::ImportArguments import_;
+  allm::SessionQuery query_;
+  std::vector<std::string> words_;
+  std::vector<std::string> ids_;
+  std::string export_path_;
+};
 
 }  // namespace
 
@@ -96,6 +226,8 @@ int main(int argc, char** argv) {
       "The key is taken from the environment: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, …\n"
       "Example: git diff | allm ask -m anthropic:claude-sonnet-4-6 \"Review this change.\"");
 
+  SessionsApp sessions(app);
+
   CLI::App* sandbox_app = app.add_subcommand("sandbox", "Show which sandbox features this kernel supports");
 
   bool fast = false;
@@ -119,6 +251,7 @@ int main(int argc, char** argv) {
     transcript.paths.assign(transcript_paths.begin(), transcript_paths.end());
     return transcript_command(transcript, out, errors);
   }
+  if (sessions.parsed()) return sessions.run(out, errors);
   if (sandbox_app->parsed()) return sandbox_command(out);
   if (ask_app->parsed()) return ask_command(ask, stdin, out, errors);
   return demo_command(fast || !out.interactive(), out);
