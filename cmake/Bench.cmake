@@ -11,6 +11,7 @@ if(sources)
     allm_testing_lib simdjson::simdjson PkgConfig::RE2 fmt::fmt benchmark::benchmark_main benchmark::benchmark Threads::Threads
     allm_flags)
   allm_use_pch(allm_bench)
+  allm_use_single_unity(allm_bench)
 endif()
 
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/http/*.cpp")
@@ -24,6 +25,7 @@ if(sources)
   target_link_libraries(allm_http_bench PRIVATE
     allm_lib CURL::libcurl OpenSSL::SSL fmt::fmt Threads::Threads allm_flags)
   allm_use_pch(allm_http_bench)
+  allm_use_single_unity(allm_http_bench)
 endif()
 
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/lanes/*.cpp")
@@ -32,4 +34,5 @@ if(sources)
   set_target_properties(allm_lane_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
   target_link_libraries(allm_lane_bench PRIVATE allm_lib fmt::fmt Threads::Threads allm_flags)
   allm_use_pch(allm_lane_bench)
+  allm_use_single_unity(allm_lane_bench)
 endif()

@@ -19,3 +19,10 @@ function(allm_use_unity target)
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
+
+# allm_use_single_unity(<target>): compiles all sources of a small program as one file, whatever their folders.
+function(allm_use_single_unity target)
+  if(ALLM_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE BATCH UNITY_BUILD_BATCH_SIZE 0)
+  endif()
+endfunction()

@@ -67,7 +67,7 @@ std::pair<Measured, Measured> compare(const std::string& url, const std::string&
   return measured;
 }
 
-void compare_at(const std::string& name, const std::string& url, const std::string& ca_file) {
+void compare_streams_at(const std::string& name, const std::string& url, const std::string& ca_file) {
   const auto [paced, bare_paced] = compare(url + kPaced, ca_file, 20, 10);
   print_heading(fmt::format("50 deltas, 1 ms apart, {}", name));
   print_difference("delivery delay, median", median(paced.delays_us), median(bare_paced.delays_us), "<= +50 us");
@@ -81,8 +81,8 @@ void compare_at(const std::string& name, const std::string& url, const std::stri
 }  // namespace
 
 void stream_workload(const ServerUrls& urls) {
-  compare_at("HTTP/1.1", urls.plain, "");
-  compare_at("HTTP/1.1 over TLS", urls.tls, urls.tls_ca);
+  compare_streams_at("HTTP/1.1", urls.plain, "");
+  compare_streams_at("HTTP/1.1 over TLS", urls.tls, urls.tls_ca);
 }
 
 }  // namespace allm::bench

@@ -67,7 +67,7 @@ void add(std::vector<double> measured, std::vector<double>& times_us, std::vecto
   times_us.insert(times_us.end(), measured.begin(), measured.end());
 }
 
-void compare_at(const std::string& name, const std::string& url, const std::string& ca_file) {
+void compare_loops_at(const std::string& name, const std::string& url, const std::string& ca_file) {
   std::vector<double> allm;
   std::vector<double> bare;
   std::vector<double> allm_cpu;
@@ -89,8 +89,8 @@ void compare_at(const std::string& name, const std::string& url, const std::stri
 }  // namespace
 
 void tool_loop_workload(const ServerUrls& urls) {
-  compare_at("HTTP/1.1", urls.plain, "");
-  compare_at("HTTP/1.1 over TLS", urls.tls, urls.tls_ca);
+  compare_loops_at("HTTP/1.1", urls.plain, "");
+  compare_loops_at("HTTP/1.1 over TLS", urls.tls, urls.tls_ca);
 }
 
 }  // namespace allm::bench
