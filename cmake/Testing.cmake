@@ -24,17 +24,24 @@ if(ALLM_SANITIZE)
   endif()
 endif()
 
-# allm_add_test(<name> <seconds> <label> <command>...)
+# The time limit of most tests: several times what the slowest takes beside a build on two cores.
+set(ALLM_TEST_SECONDS 300)
+if(ALLM_SANITIZE MATCHES "thread")
+  set(ALLM_TEST_SECONDS 600)
+endif()
+
+# allm_add_test(<name> <seconds> <label> <command>...): scripts/run_test.sh keeps the time limit.
 function(allm_add_test name seconds label)
-  add_test(NAME ${name} COMMAND ${ALLM_TEST_RUNNER} ${ARGN} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
-  set_tests_properties(${name} PROPERTIES
-    ENVIRONMENT "${ALLM_TEST_ENVIRONMENT}" TIMEOUT ${seconds} LABELS ${label})
+  add_test(NAME ${name} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
+    COMMAND "${PROJECT_SOURCE_DIR}/scripts/run_test.sh" ${seconds} "${PROJECT_BINARY_DIR}/results/${name}.txt"
+            ${ALLM_TEST_RUNNER} ${ARGN})
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${ALLM_TEST_ENVIRONMENT}" LABELS ${label})
 endfunction()
 
 # allm_add_unit_test_run(<name> <target> <environment>...): a ctest entry that runs the tests of `target`. The result and
 # the duration of each test are in results/<name>.json, which scripts/progress.py reads.
 function(allm_add_unit_test_run name target)
-  allm_add_test(${name} 900 unit $<TARGET_FILE:${target}>)
+  allm_add_test(${name} ${ALLM_TEST_SECONDS} unit $<TARGET_FILE:${target}>)
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT
     "GTEST_OUTPUT=json:${PROJECT_BINARY_DIR}/results/${name}.json" ${ARGN})
 endfunction()
@@ -122,8 +129,8 @@ function(allm_add_soak)
   target_link_libraries(allm_soak PRIVATE allm_testing_lib Threads::Threads OpenSSL::SSL allm_flags)
   allm_use_program_pch(allm_soak)
   allm_use_single_unity(allm_soak)
-  allm_add_test(allm_soak 900 unit $<TARGET_FILE:allm_soak>)
-  allm_add_test(allm_soak_exits 900 unit $<TARGET_FILE:allm_soak> --exits 10)
+  allm_add_test(allm_soak ${ALLM_TEST_SECONDS} unit $<TARGET_FILE:allm_soak>)
+  allm_add_test(allm_soak_exits ${ALLM_TEST_SECONDS} unit $<TARGET_FILE:allm_soak> --exits 10)
   # The program may exit between the end of a thread and the join with it, which is not a leak.
   string(REPLACE "TSAN_OPTIONS=" "TSAN_OPTIONS=report_thread_leaks=0:" environment "${ALLM_TEST_ENVIRONMENT}")
   set_tests_properties(allm_soak allm_soak_exits PROPERTIES ENVIRONMENT "${environment}")
@@ -183,7 +190,7 @@ function(allm_add_lane_tests)
   if(ALLM_SANITIZE)
     return()
   endif()
-  allm_add_test(allm_lane_attacks_unprivileged 900 unit
+  allm_add_test(allm_lane_attacks_unprivileged ${ALLM_TEST_SECONDS} unit
     "${PROJECT_SOURCE_DIR}/scripts/unprivileged.sh" $<TARGET_FILE:allm_lane_tests> --gtest_filter=Attack*)
   set_property(TEST allm_lane_attacks_unprivileged APPEND PROPERTY ENVIRONMENT
     "RESULTS=${PROJECT_BINARY_DIR}/results/allm_lane_attacks_unprivileged.json")
@@ -192,15 +199,15 @@ endfunction()
 
 function(allm_add_scenario_test)
   if(TARGET allm_cli AND IS_DIRECTORY "${PROJECT_SOURCE_DIR}/tests/scenarios")
-    allm_add_test(scenarios 900 scenario $<TARGET_FILE:allm_cli> scenario tests/scenarios)
-    allm_add_test(scenarios_in_workers 900 scenario
+    allm_add_test(scenarios ${ALLM_TEST_SECONDS} scenario $<TARGET_FILE:allm_cli> scenario tests/scenarios)
+    allm_add_test(scenarios_in_workers ${ALLM_TEST_SECONDS} scenario
       $<TARGET_FILE:allm_cli> scenario --lane worker tests/scenarios tests/scenarios-isolated)
   endif()
 endfunction()
 
 function(allm_add_transcript_test)
   if(TARGET allm_cli AND IS_DIRECTORY "${PROJECT_SOURCE_DIR}/tests/transcripts")
-    allm_add_test(transcripts 300 scenario $<TARGET_FILE:allm_cli> transcript tests/transcripts)
+    allm_add_test(transcripts ${ALLM_TEST_SECONDS} scenario $<TARGET_FILE:allm_cli> transcript tests/transcripts)
   endif()
 endfunction()
 
