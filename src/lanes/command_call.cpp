@@ -131,7 +131,7 @@ void CommandCall::read() {
 }
 
 bool CommandCall::read_some() {
-  std::array<char, 65536> buffer{};
+  std::array<char, 65536> buffer;
   const ssize_t got = ::read(output_.fd.get(), buffer.data(), buffer.size());
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   if (got <= 0) {

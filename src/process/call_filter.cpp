@@ -1,15 +1,19 @@
 #include "process/call_filter.hpp"
 
+#include <algorithm>
 #include <array>
 #include <asm/ioctls.h>
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <fcntl.h>
+#include <linux/bpf_common.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <linux/prctl.h>
 #include <linux/sockios.h>
 #include <memory>
+#include <new>
 #include <sched.h>
 #include <seccomp.h>
 #include <span>
@@ -18,6 +22,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 #include "process/allowed_calls.hpp"
 #include "process/fd.hpp"
@@ -234,6 +239,41 @@ void add_pairs(Rules& rules) {
   rules.refuse_all(std::array{"socket", "connect", "bind", "listen", "accept", "accept4"}, EACCES);
 }
 
+// A filter in memory that processes share. Whichever process makes the filter first writes it; the others read it.
+class SharedFilter {
+ public:
+  bool is_made() const { return state_.load(std::memory_order_acquire) == State::made; }
+  std::span<const sock_filter> filter() const { return std::span(code_).first(size_); }
+  // If another process is writing, or was killed while it wrote, the caller keeps its filter to itself.
+  void offer(std::span<const sock_filter> filter) {
+    State expected = State::empty;
+    if (filter.empty() || filter.size() > code_.size()) return;
+    if (!state_.compare_exchange_strong(expected, State::being_written)) return;
+    std::ranges::copy(filter, code_.begin());
+    size_ = filter.size();
+    state_.store(State::made, std::memory_order_release);
+  }
+
+ private:
+  enum class State : std::uint8_t { empty, being_written, made };
+  static_assert(std::atomic<State>::is_always_lock_free);
+  std::atomic<State> state_;
+  std::size_t size_;
+  std::array<sock_filter, BPF_MAXINSNS> code_;
+};
+constexpr std::size_t kFilterKinds = 8;
+using SharedFilters = std::array<SharedFilter, kFilterKinds>;
+
+// Shared with the children that this process forks after the first call; never unmapped. Null if there is no memory.
+SharedFilters* shared_filters() {
+  static auto* const filters = [] {
+    void* const memory =
+        mmap(nullptr, sizeof(SharedFilters), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? nullptr : new (memory) SharedFilters;
+  }();
+  return filters;
+}
+
 std::vector<sock_filter> exported(scmp_filter_ctx context) {
   const Fd file(memfd_create("filter", MFD_CLOEXEC));
   if (!file || seccomp_export_bpf(context, file.get()) != 0) return {};
@@ -279,12 +319,18 @@ std::vector<sock_filter> make_filter(const Sandbox& sandbox, bool refuse_truncat
 
 }  // namespace
 
-const std::vector<sock_filter>& call_filter(const Sandbox& sandbox, bool refuse_truncation) {
-  static auto* const filters = new std::array<std::vector<sock_filter>, 8>();
+void share_call_filters() { shared_filters(); }
+
+std::span<const sock_filter> call_filter(const Sandbox& sandbox, bool refuse_truncation) {
+  static auto* const own_filters = new std::array<std::vector<sock_filter>, kFilterKinds>();
   const unsigned kind = (sandbox.network ? 1U : 0U) + (sandbox.read_only ? 2U : 0U) + (refuse_truncation ? 4U : 0U);
-  std::vector<sock_filter>& filter = filters->at(kind);
-  if (filter.empty()) filter = make_filter(sandbox, refuse_truncation);
-  return filter;
+  std::vector<sock_filter>& own = own_filters->at(kind);
+  if (!own.empty()) return own;
+  SharedFilters* const shared = shared_filters();
+  if (shared != nullptr && shared->at(kind).is_made()) return shared->at(kind).filter();
+  own = make_filter(sandbox, refuse_truncation);
+  if (shared != nullptr) shared->at(kind).offer(own);
+  return own;
 }
 
 }  // namespace allm

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <linux/filter.h>
-#include <vector>
+#include <span>
 
 #include "allm/lane.hpp"
 
@@ -15,7 +15,12 @@ namespace allm {
 // With `refuse_truncation`, files that are not open for writing cannot be truncated: Landlock before version 3 does not
 // see that.
 //
-// Made once for each kind of sandbox and never destroyed. Empty if libseccomp fails. One thread at a time.
-const std::vector<sock_filter>& call_filter(const Sandbox& sandbox, bool refuse_truncation);
+// Made once for each kind of sandbox, which takes milliseconds, and never destroyed. Empty if libseccomp fails. One
+// thread at a time.
+std::span<const sock_filter> call_filter(const Sandbox& sandbox, bool refuse_truncation);
+
+// Children that this process forks from now on share their filters with it and with each other: one that any of them
+// has made is made for all. For the process supervisor, whose guards run no code of tools.
+void share_call_filters();
 
 }  // namespace allm

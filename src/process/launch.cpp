@@ -163,7 +163,8 @@ std::expected<pid_t, std::string> launch(const JobRequest& request, const Launch
   if (!request.directory.empty()) plan.directory = request.directory.c_str();
   add_limits(plan, request);
   std::string error;
-  plan.sandbox = PreparedSandbox::prepare(request.limits.sandbox, kernel_features(), error);
+  static const KernelFeatures kFeatures = kernel_features();
+  plan.sandbox = PreparedSandbox::prepare(request.limits.sandbox, kFeatures, error);
   if (!error.empty() && request.limits.sandbox.required) {
     return std::unexpected("its sandbox cannot be enforced: " + error);
   }

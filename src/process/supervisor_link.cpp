@@ -98,7 +98,7 @@ bool SupervisorLink::send(std::string_view text, const std::vector<int>& fds) {
 }
 
 bool SupervisorLink::receive(std::vector<Json>& messages) {
-  std::array<char, 65536> buffer{};
+  std::array<char, 65536> buffer;
   ssize_t got = 0;
   while ((got = recv(line_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT)) > 0) {
     frames_.feed({buffer.data(), static_cast<std::size_t>(got)});

@@ -17,6 +17,7 @@
 
 #include "data/read_file.hpp"
 #include "data/utf8_repair.hpp"
+#include "process/call_filter.hpp"
 #include "process/cgroup.hpp"
 #include "process/sweep.hpp"
 
@@ -43,7 +44,7 @@ Fd watch_process(pid_t pid) { return Fd(static_cast<int>(syscall(SYS_pidfd_open,
 // Reads what is available, up to a limit per turn so that endless output cannot block the loop.
 void drain(int fd, std::string& tail) {
   constexpr int kMostReads = 64;
-  std::array<char, 16384> buffer{};
+  std::array<char, 16384> buffer;
   for (int i = 0; i < kMostReads; ++i) {
     const ssize_t got = read(fd, buffer.data(), buffer.size());
     if (got <= 0) return;
@@ -79,6 +80,7 @@ SupervisorProcess::SupervisorProcess(int line, int lifeline, pid_t program) : li
   program_watch_ = watch_process(program_);
   plan_.lifeline = lifeline;
   plan_.program = program_watch_.get();
+  share_call_filters();
 }
 
 int SupervisorProcess::run() {
@@ -128,7 +130,7 @@ bool SupervisorProcess::turn() {
 }
 
 bool SupervisorProcess::receive() {
-  std::array<char, 65536> buffer{};
+  std::array<char, 65536> buffer;  // filling it with zeros would take microseconds
   const ssize_t got = receive_some(line_, buffer.data(), buffer.size(), received_fds_);
   if (got < 0) return errno == EAGAIN;
   if (got == 0) return false;
@@ -266,7 +268,7 @@ int SupervisorProcess::milliseconds_to_next_event() const {
 }
 
 bool SupervisorProcess::take_report(Jobs::iterator job) {
-  std::array<char, 16384> buffer{};
+  std::array<char, 16384> buffer;
   const ssize_t got = recv(job->second.guard.line.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
   if (got > 0) job->second.frames.feed({buffer.data(), static_cast<std::size_t>(got)});
   const auto frame = job->second.frames.next(kMaxRequestBytes);
