@@ -48,6 +48,17 @@ void call(const allm::Tool& tool) {
   }
 }
 
+// Each call has a guard process of its own, most of which are new.
+void call_four_at_once(const allm::Tool& tool) {
+  std::vector<allm::ToolCall> calls;
+  for (const char* id : {"c1", "c2", "c3", "c4"}) calls.push_back({.id = id, .name = tool.name});
+  const auto batch = allm::run_tool_calls(calls, {tool});
+  if (!batch || batch->messages[3].text() != "done") {
+    fmt::print(stderr, "calls went wrong: {}\n", batch ? batch->messages[3].text() : batch.error().message());
+    std::exit(1);
+  }
+}
+
 // The least that a program does to run a command: start it, read its output to the end, wait for it.
 void spawn_bare() {
   std::array<int, 2> ends{};
@@ -93,4 +104,11 @@ int main() {
   print("posix_spawn of the same program", bare, "");
   fmt::print("{:<42} {:.2f} x   <= 1.2 x\n", "a command, beside posix_spawn",
              quantile(ours, 0.5) / quantile(bare, 0.5));
+
+  allm::Tool sandboxed = command;
+  sandboxed.limits.sandbox = {.network = false, .read_only = true};
+  call_four_at_once(sandboxed);
+  print("a sandboxed command", times_us(300, [&] { call(sandboxed); }), "");
+  print("four commands at once", times_us(100, [&] { call_four_at_once(command); }), "");
+  print("four sandboxed commands at once", times_us(100, [&] { call_four_at_once(sandboxed); }), "");
 }

@@ -20,6 +20,10 @@
 namespace allm {
 namespace {
 
+bool is_failure(const Command& command, int status) {
+  return std::ranges::find(command.failure_statuses, status) != command.failure_statuses.end();
+}
+
 std::string without_line_end(std::string text) {
   if (text.ends_with('\n')) text.pop_back();
   if (text.ends_with('\r')) text.pop_back();
@@ -63,7 +67,8 @@ void CommandCall::launch() {
                      .environment = command_environment(command_),
                      .directory = command_.directory,
                      .limits = limits,
-                     .fds = {STDOUT_FILENO}};
+                     .fds = {STDOUT_FILENO},
+                     .needs_error_output = is_failure(command_, 0)};
   if (const auto fits = check_size(request); !fits) {
     return fail(ToolError::Reason::invalid_arguments, "tool '" + tool_name + "' was not run: " + fits.error());
   }
@@ -179,9 +184,7 @@ ToolOutcome CommandCall::outcome_of(const JobEnd& end) {
                       std::to_string(limits.output) + " bytes",
                   {{"output", limits.output}});
   }
-  const bool reports_failure =
-      end.status && std::ranges::find(command_.failure_statuses, *end.status) != command_.failure_statuses.end();
-  if (reports_failure) {
+  if (end.status && is_failure(command_, *end.status)) {
     std::string reason = repair_utf8(without_line_end(std::move(written_)));
     return failure(reason.empty() ? Json(end.error_output) : Json(std::move(reason)));
   }

@@ -40,7 +40,7 @@ void run_as_worker_if_asked(const std::vector<Tool>& tools, const WorkerOptions&
     case ProcessRole::program:
       return;
     case ProcessRole::supervisor:
-      _exit(SupervisorProcess(kLineFd, kLifelineFd, started.parent).run());
+      _exit(SupervisorProcess(kLineFd, kLifelineFd, kEndsFd, started.parent).run());
     case ProcessRole::worker:
       run_worker(kLineFd, tools, options);
   }

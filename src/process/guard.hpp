@@ -19,6 +19,9 @@ namespace allm {
 // The supervisor's side of a guard. Over `line` it sends a job, unless the guard was started with one, and then single
 // bytes; the guard answers with one frame, a JobEnd. A guard whose tool has ended and left no process behind then waits
 // for another job (kWaits in the frame); every other guard ends.
+//
+// The end of a tool that exits with status 0 is told to the program directly, if it needs no error output: the job's
+// id, eight bytes. So a usual command does not wait until the supervisor has been woken up.
 struct Guard {
   pid_t pid = 0;
   Fd line;
@@ -27,6 +30,7 @@ struct Guard {
 inline constexpr char kTerminateJob = 't';  // SIGTERM to the job's process group
 inline constexpr char kKillJob = 'k';       // ends all processes of the job
 inline constexpr const char* kWaits = "waits";
+inline constexpr const char* kIsTold = "told";  // in the frame: the guard has told the program itself
 
 struct GuardJob {
   JobRequest request;
@@ -39,6 +43,7 @@ struct GuardPlan {
   ChosenContainment containment = {};
   int lifeline = -1;        // hangs up when the program ends or gives up the supervisor
   int program = -1;         // pidfd of the program
+  int ends = -1;            // pipe to the program, see kEndsFd
   std::string cgroup = {};  // for containment by cgroups: the folder of the supervisor's cgroup
 };
 

@@ -73,11 +73,12 @@ void GuardProcess::serve(GuardJob& job) {
     end_tree();
     leave();
   }
+  tell_program();
   report(true);
 }
 
 void GuardProcess::close_inherited(const GuardJob* job) const {
-  std::vector<int> kept = {line_, plan_.lifeline, plan_.program, cgroup_.members.get(), cgroup_.kill.get()};
+  std::vector<int> kept = {line_, plan_.lifeline, plan_.program, plan_.ends, cgroup_.members.get(), cgroup_.kill.get()};
   if (job != nullptr) {
     for (const Fd& fd : job->fds) kept.push_back(fd.get());
     kept.push_back(job->error_output.get());
@@ -110,8 +111,9 @@ void GuardProcess::set_up() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGCHLD);
-  sigprocmask(SIG_SETMASK, &signals, nullptr);
   child_signals_ = Fd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+  sigaddset(&signals, SIGPIPE);  // the program may have ended when it is told
+  sigprocmask(SIG_SETMASK, &signals, nullptr);
 }
 
 GuardJob GuardProcess::receive_job() {
@@ -142,6 +144,8 @@ GuardJob GuardProcess::receive_job() {
 
 void GuardProcess::start(GuardJob& job) {
   end_ = {.id = job.request.id, .error = failure_};
+  needs_error_output_ = job.request.needs_error_output;
+  is_told_ = false;
   if (!failure_.empty()) leave();
   LaunchFds fds{.moves = {}, .error_output = job.error_output.get(), .cgroup = cgroup_.members.get()};
   for (std::size_t i = 0; i < std::min(job.fds.size(), job.request.fds.size()); ++i) {
@@ -229,10 +233,17 @@ void GuardProcess::end_namespace() {
   end_.error_output = "allm: processes that were killed have not ended";
 }
 
+void GuardProcess::tell_program() {
+  if (needs_error_output_ || end_.status != 0) return;
+  // All of it or nothing, because the pipe does not block and the size is less than PIPE_BUF.
+  is_told_ = write(plan_.ends, &end_.id, sizeof end_.id) == sizeof end_.id;
+}
+
 void GuardProcess::report(bool waits) {
   if (end_.error.empty() && !end_.signal && !end_.status) end_.signal = SIGKILL;
   Json message = to_message(end_);
   message[kWaits] = waits;
+  message[kIsTold] = is_told_;
   if (const auto text = write_json(message)) send_all(line_, make_frame(*text));
 }
 

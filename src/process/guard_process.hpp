@@ -35,6 +35,8 @@ class GuardProcess {
   void reap();
   void end_tree();
   void end_namespace();
+  // Tells the program that the tool has ended with status 0, if it wants to know it from here.
+  void tell_program();
   void report(bool waits);
   [[noreturn]] void leave();
   void remove_cgroups() const;
@@ -47,6 +49,8 @@ class GuardProcess {
   Fd child_signals_;
   std::string failure_;  // of the set-up
   pid_t tool_ = 0;       // 0 when it has been reaped
+  bool needs_error_output_ = true;
+  bool is_told_ = false;
   JobEnd end_;
 };
 

@@ -64,7 +64,8 @@ Json to_message(const JobRequest& request) {
           {"environment", request.environment},
           {"directory", request.directory},
           {"limits", limits_message(request.limits)},
-          {"fds", request.fds}};
+          {"fds", request.fds},
+          {"needs_error_output", request.needs_error_output}};
 }
 
 JobRequest job_request_from(const Json& message) {
@@ -74,7 +75,8 @@ JobRequest job_request_from(const Json& message) {
           .environment = message.at("environment").get<std::vector<std::string>>(),
           .directory = message.at("directory").get<std::string>(),
           .limits = limits_from(message.at("limits")),
-          .fds = message.at("fds").get<std::vector<int>>()};
+          .fds = message.at("fds").get<std::vector<int>>(),
+          .needs_error_output = message.value("needs_error_output", true)};
 }
 
 Json to_message(const JobEnd& end) {

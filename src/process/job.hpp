@@ -26,6 +26,8 @@ struct JobRequest {
   std::string directory = {};  // empty: the process supervisor's directory
   ToolLimits limits = {};
   std::vector<int> fds = {};  // descriptor numbers in the new process, one for each descriptor sent with the request
+  // Whether the program needs the error output of a process that exits with status 0. If not, it knows that end sooner.
+  bool needs_error_output = true;
 };
 
 struct JobEnd {

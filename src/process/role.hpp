@@ -18,6 +18,8 @@ struct StartedAs {
 inline constexpr int kLineFd = 3;
 // A pipe whose other end only the program holds; supervisors have it.
 inline constexpr int kLifelineFd = 4;
+// A pipe to the program, into which guards write the ids of jobs that have succeeded; supervisors have it.
+inline constexpr int kEndsFd = 5;
 
 // Reads the role from the environment and removes it there. Call it once, before any thread is started.
 StartedAs take_role();

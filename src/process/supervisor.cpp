@@ -52,6 +52,7 @@ void Supervisor::watch_line() {
     const std::lock_guard lock(alive->mutex_);
     if (alive->link_.line() != fd) return;
     alive->loop_->watch(fd, alive->link_.unsent_bytes() > 0 ? EPOLLIN | EPOLLOUT : EPOLLIN, *alive);
+    alive->loop_->watch(alive->link_.ends(), EPOLLIN, *alive);
   }));
 }
 
@@ -97,10 +98,11 @@ void Supervisor::replace_supervisor(const std::string& why) {
   Ended ended;
   take_reports(ended);
   lose_jobs(ended, why);
-  // The driver closes the socket, so that its number is not reused while the loop still watches it.
-  loop_->post(function_task([loop = loop_, line = link_.end(), ended = std::move(ended)]() mutable {
-    loop->unwatch(line.get());
-    line.reset();
+  // The driver closes the descriptors, so that their numbers are not reused while the loop still watches them.
+  loop_->post(function_task([loop = loop_, watched = link_.end(), ended = std::move(ended)]() mutable {
+    loop->unwatch(watched.line.get());
+    loop->unwatch(watched.ends.get());
+    watched = {};
     notify(ended);
   }));
 }
@@ -141,28 +143,34 @@ bool Supervisor::take_reports(Ended& ended) {
   if (!messages.empty()) heartbeat_.answered();
   for (const Json& message : messages) {
     if (!message.contains("ended")) continue;
-    JobEnd end = job_end_from(message);
-    const auto listener = listeners_.find(end.id);
-    if (listener == listeners_.end()) continue;
-    stopping_.erase(end.id);
-    ended.emplace_back(std::move(listener->second), std::move(end));
-    listeners_.erase(listener);
+    take_end(job_end_from(message), ended);
   }
+  for (const std::uint64_t job : link_.receive_ends()) take_end({.id = job, .status = 0}, ended);
   return is_alive;
+}
+
+void Supervisor::take_end(JobEnd end, Ended& ended) {
+  const auto listener = listeners_.find(end.id);
+  if (listener == listeners_.end()) return;
+  stopping_.erase(end.id);
+  ended.emplace_back(std::move(listener->second), std::move(end));
+  listeners_.erase(listener);
 }
 
 void Supervisor::ready(int fd, unsigned events) noexcept {
   Ended ended;
   {
     const std::lock_guard lock(mutex_);
-    if (fd != link_.line()) return loop_->unwatch(fd);  // the socket of a supervisor that has been replaced
+    // A descriptor of a supervisor that has been replaced.
+    if (fd != link_.line() && fd != link_.ends()) return loop_->unwatch(fd);
     bool is_alive = take_reports(ended);
-    if ((events & EPOLLOUT) != 0) {
+    if (fd == link_.line() && (events & EPOLLOUT) != 0) {
       is_alive = link_.flush() && is_alive;
       if (link_.unsent_bytes() == 0) loop_->watch(fd, EPOLLIN, *this);
     }
     if (!is_alive) {
-      loop_->unwatch(fd);
+      loop_->unwatch(link_.line());
+      loop_->unwatch(link_.ends());
       lose_jobs(ended, "the process supervisor was killed");
       link_.end();
     }

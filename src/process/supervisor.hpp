@@ -64,13 +64,14 @@ class Supervisor : public Watcher, public std::enable_shared_from_this<Superviso
   // Returns an error message, empty on success.
   std::string start_supervisor();
   bool send(std::string_view text, const std::vector<int>& fds = {});
-  // Watches the socket, on the thread that drives the loop.
+  // Watches the descriptors, on the thread that drives the loop.
   void watch_line();
   void watch_stopping();
   // Listeners to call after the lock has been released.
   using Ended = std::vector<std::pair<std::shared_ptr<JobListener>, JobEnd>>;
   // Reads the supervisor's messages; false if the supervisor process has ended.
   bool take_reports(Ended& ended);
+  void take_end(JobEnd end, Ended& ended);
   // All jobs have ended with the supervisor process.
   void lose_jobs(Ended& ended, const std::string& why);
   // Ends the supervisor process and all jobs; the listeners are told by the thread that drives the loop.

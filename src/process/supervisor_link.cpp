@@ -33,7 +33,7 @@ constexpr std::chrono::seconds kCloseTime{15};
 constexpr std::chrono::seconds kSupervisorStopTime{1};
 
 // 0, or an errno.
-int spawn_supervisor(const std::string& executable, int line, int lifeline, pid_t& pid) {
+int spawn_supervisor(const std::string& executable, int line, int lifeline, int ends, pid_t& pid) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
@@ -41,7 +41,8 @@ int spawn_supervisor(const std::string& executable, int line, int lifeline, pid_
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, line, kLineFd);
   posix_spawn_file_actions_adddup2(&actions, lifeline, kLifelineFd);
-  posix_spawn_file_actions_addclosefrom_np(&actions, kLifelineFd + 1);
+  posix_spawn_file_actions_adddup2(&actions, ends, kEndsFd);
+  posix_spawn_file_actions_addclosefrom_np(&actions, kEndsFd + 1);
   posix_spawnattr_init(&attributes);
   sigset_t signals;
   sigemptyset(&signals);
@@ -63,7 +64,7 @@ int spawn_supervisor(const std::string& executable, int line, int lifeline, pid_
 
 // A copy whose number differs from those that the supervisor gets: dup2 onto the same number would keep close-on-exec
 // set.
-Fd high_copy(int fd) { return Fd(fcntl(fd, F_DUPFD_CLOEXEC, kLifelineFd + 1)); }
+Fd high_copy(int fd) { return Fd(fcntl(fd, F_DUPFD_CLOEXEC, kEndsFd + 1)); }
 
 }  // namespace
 
@@ -73,17 +74,22 @@ std::string SupervisorLink::open(const std::string& helper, Containment containm
   HiddenFd their_line;
   if (!make_socket_pair(line_, their_line)) return "no socket could be made: " + errno_text(errno);
   HiddenFd their_life;
-  if (!make_pipe(their_life, lifeline_)) {
-    line_.reset();
+  HiddenFd their_ends;
+  if (!make_pipe(their_life, lifeline_) || !make_pipe(ends_, their_ends)) {
+    take_watched();
+    lifeline_.reset();
     return "no pipe could be made: " + errno_text(errno);
   }
   const Fd high_line = high_copy(their_line.get());
   const Fd high_life = high_copy(their_life.get());
-  if (const int error = spawn_supervisor(*executable, high_line.get(), high_life.get(), pid_); error != 0) {
-    line_.reset();
+  const Fd high_ends = high_copy(their_ends.get());
+  if (const int error = spawn_supervisor(*executable, high_line.get(), high_life.get(), high_ends.get(), pid_);
+      error != 0) {
+    take_watched();
     lifeline_.reset();
     return "the process supervisor could not be started from " + *executable + ": " + errno_text(error);
   }
+  fcntl(ends_.get(), F_SETFL, O_NONBLOCK);
   owner_ = getpid();
   process_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
   frames_ = {};
@@ -114,6 +120,13 @@ bool SupervisorLink::receive(std::vector<Json>& messages) {
     }
   }
   return got < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+std::vector<std::uint64_t> SupervisorLink::receive_ends() {
+  std::vector<std::uint64_t> jobs;
+  std::uint64_t job = 0;
+  while (read(ends_.get(), &job, sizeof job) == sizeof job) jobs.push_back(job);
+  return jobs;
 }
 
 bool SupervisorLink::is_owner() const { return pid_ > 0 && owner_ == getpid(); }
@@ -175,9 +188,9 @@ void SupervisorLink::end_guards() const {
   for (const Fd& watch : watches) syscall(SYS_pidfd_send_signal, watch.get(), SIGCONT, nullptr, 0);
 }
 
-HiddenFd SupervisorLink::end() {
+WatchedFds SupervisorLink::end() {
   lifeline_.reset();
-  if (!is_owner()) return std::move(line_);
+  if (!is_owner()) return take_watched();
   if (stop() && containment_ != Containment::pid_namespace) end_guards();
   signal(SIGKILL);
   reap();
@@ -185,13 +198,13 @@ HiddenFd SupervisorLink::end() {
     kill_cgroup(cgroup_);
     remove_cgroup(std::exchange(cgroup_, {}));
   }
-  return std::move(line_);
+  return take_watched();
 }
 
 void SupervisorLink::close() {
   // A child of a bare clone() still has copies of the descriptors.
   if (line_ && is_owner()) shutdown(line_.get(), SHUT_RDWR);
-  line_.reset();
+  take_watched();
   lifeline_.reset();
   if (!is_owner()) return;
   const auto end = std::chrono::steady_clock::now() + kCloseTime;

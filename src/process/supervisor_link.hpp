@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
+#include <utility>
 #include <vector>
 
 #include "allm/json.hpp"
@@ -17,6 +19,12 @@
 namespace allm {
 
 // One thread at a time. No call waits for the supervisor process, except end() and close().
+// The descriptors that the loop watches.
+struct WatchedFds {
+  HiddenFd line;
+  HiddenFd ends;
+};
+
 class SupervisorLink {
  public:
   SupervisorLink() = default;
@@ -28,6 +36,7 @@ class SupervisorLink {
   std::string open(const std::string& helper, Containment containment);
   bool is_open() const { return static_cast<bool>(line_); }
   int line() const { return line_.get(); }
+  int ends() const { return ends_.get(); }
 
   // Sends a message, or keeps it until flush(). False with errno set if the process has ended.
   bool send(std::string_view text, const std::vector<int>& fds = {});
@@ -35,13 +44,15 @@ class SupervisorLink {
   std::size_t unsent_bytes() const { return outgoing_.size(); }
   // Adds the messages that have arrived; false if the process has ended.
   bool receive(std::vector<Json>& messages);
+  // Jobs that have ended with status 0, as their guards tell. Says nothing about the process itself.
+  std::vector<std::uint64_t> receive_ends();
   // Whether somebody has stopped the process.
   bool is_stopped() const;
 
-  // Kills the process and all that it has started, and reaps it. Returns the socket, which the thread that drives the
-  // loop closes, so that its number is not reused while the loop still watches it. Blocks for milliseconds, if a tool
-  // has interfered for at most seconds.
-  HiddenFd end();
+  // Kills the process and all that it has started, and reaps it. Returns the descriptors, which the thread that drives
+  // the loop closes, so that their numbers are not reused while the loop still watches them. Blocks for milliseconds,
+  // if a tool has interfered for at most seconds.
+  WatchedFds end();
   // Lets the process end its jobs and then itself, and reaps it. Blocks until then, but not for a process that hangs.
   void close();
 
@@ -56,8 +67,10 @@ class SupervisorLink {
   // Ends the guards of the stopped process, and their jobs.
   void end_guards() const;
   void reap();
+  WatchedFds take_watched() { return {.line = std::move(line_), .ends = std::move(ends_)}; }
 
   HiddenFd line_;
+  HiddenFd ends_;  // see kEndsFd
   HiddenFd lifeline_;
   Fd process_;  // pidfd
   pid_t pid_ = 0;

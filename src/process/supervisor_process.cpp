@@ -61,9 +61,10 @@ std::string last_lines(std::string tail) {
 
 }  // namespace
 
-SupervisorProcess::SupervisorProcess(int line, int lifeline, pid_t program) : line_(line), program_(program) {
-  for (const int fd : {line, lifeline}) fcntl(fd, F_SETFD, FD_CLOEXEC);
+SupervisorProcess::SupervisorProcess(int line, int lifeline, int ends, pid_t program) : line_(line), program_(program) {
+  for (const int fd : {line, lifeline, ends}) fcntl(fd, F_SETFD, FD_CLOEXEC);
   fcntl(line_, F_SETFL, O_NONBLOCK);
+  fcntl(ends, F_SETFL, O_NONBLOCK);
   prctl(PR_SET_NAME, "allm-supervisor");
   // No process of the same user may look into this one or take its descriptors.
   prctl(PR_SET_DUMPABLE, 0);
@@ -79,6 +80,7 @@ SupervisorProcess::SupervisorProcess(int line, int lifeline, pid_t program) : li
   child_signals_ = Fd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   program_watch_ = watch_process(program_);
   plan_.lifeline = lifeline;
+  plan_.ends = ends;
   plan_.program = program_watch_.get();
   share_call_filters();
 }
@@ -114,11 +116,7 @@ bool SupervisorProcess::turn() {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const auto job = jobs_.find(ids[i]);
     const short output = watched[first_job + 2 * i + 1].revents;
-    if ((output & POLLIN) != 0) {
-      drain(job->second.error_output.get(), job->second.tail);
-    } else if (output != 0) {
-      job->second.error_output.reset();
-    }
+    if (output != 0) drain(job->second.error_output.get(), job->second.tail);
     if (watched[first_job + 2 * i].revents != 0) take_report(job);
   }
   if (watched[1].revents != 0) reap();
@@ -207,7 +205,9 @@ void SupervisorProcess::start(const Json& message, const std::string& text) {
     if (!made) return send(to_message(JobEnd{.id = id, .error = made.error()}));
     guard = *std::move(made);
   }
-  jobs_.emplace(id, Job{.guard = *std::move(guard), .error_output = std::move(our_output)});
+  jobs_.emplace(id, Job{.guard = *std::move(guard),
+                        .error_output = std::move(our_output),
+                        .error_writer = std::move(job.error_output)});
   prepare_spare_later();
 }
 
@@ -281,7 +281,7 @@ bool SupervisorProcess::take_report(Jobs::iterator job) {
     } else {
       ended_guards_.insert(job->second.guard.pid);
     }
-    finish(job, job_end_from(*message));
+    finish(job, job_end_from(*message), message->value(kIsTold, false));
     return true;
   }
   // The end of the guard, which reap() sees, says the rest.
@@ -328,8 +328,12 @@ void SupervisorProcess::lose_guard(pid_t guard) {
   finish(job, {.id = job->first, .signal = SIGKILL, .lost = is_killed ? "" : "the process that guards it was killed"});
 }
 
-void SupervisorProcess::finish(Jobs::iterator job, JobEnd end) {
-  if (job->second.error_output) drain(job->second.error_output.get(), job->second.tail);
+void SupervisorProcess::finish(Jobs::iterator job, JobEnd end, bool is_told) {
+  if (is_told) {
+    jobs_.erase(job);
+    return;
+  }
+  drain(job->second.error_output.get(), job->second.tail);
   const std::string notes = std::exchange(end.error_output, last_lines(std::move(job->second.tail)));
   if (!notes.empty()) end.error_output += (end.error_output.empty() ? "" : "\n") + notes;
   jobs_.erase(job);

@@ -23,8 +23,9 @@ namespace allm {
 
 class SupervisorProcess {
  public:
-  // `line` is the socket to the program, `lifeline` a pipe that the program holds open, `program` its process id.
-  SupervisorProcess(int line, int lifeline, pid_t program);
+  // `line` is the socket to the program, `lifeline` a pipe that the program holds open, `ends` the pipe of
+  // kEndsFd, `program` the program's process id.
+  SupervisorProcess(int line, int lifeline, int ends, pid_t program);
   // Runs until the program has ended, then ends the remaining jobs. Returns the exit status.
   int run();
 
@@ -33,6 +34,7 @@ class SupervisorProcess {
   struct Job {
     Guard guard;
     Fd error_output;  // read end
+    Fd error_writer;  // write end, kept open so that the end of the tool does not wake this process up
     FrameReader frames = {};
     std::string tail = {};  // last bytes of the error output
     std::optional<Clock::time_point> kill_at = std::nullopt;
@@ -60,7 +62,7 @@ class SupervisorProcess {
   // Reaps guards, and orphans of guards that were killed.
   void reap();
   void lose_guard(pid_t guard);
-  void finish(Jobs::iterator job, JobEnd end);
+  void finish(Jobs::iterator job, JobEnd end, bool is_told = false);
   bool is_guard(pid_t pid) const;
   void end_strays(std::chrono::milliseconds limit);
   void end_everything();

@@ -75,6 +75,9 @@ TEST(CommandLane, StatusesBecomeOutcomes) {
   EXPECT_NE(failed.find("why"), std::string::npos) << failed;
   Tool grep = command({.argv = {"sh", "-c", "echo nothing found; exit 1"}, .failure_statuses = {1}});
   EXPECT_EQ(call(grep), R"({"error":"nothing found"})");
+  // The guard of a command tells the program of status 0 without the error output, unless it is needed.
+  Tool zero = command({.argv = {"sh", "-c", "echo why >&2"}, .failure_statuses = {0}});
+  EXPECT_EQ(call(zero), R"({"error":"why"})");
 }
 
 TEST(CommandLane, AProgramThatCannotBeStartedIsAnErrorThatSaysWhy) {
