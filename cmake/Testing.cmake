@@ -58,12 +58,14 @@ function(allm_add_unit_test_executable target)
   allm_use_unity(${target})
 endfunction()
 
-# allm_store_rig: the PostgreSQL server of tests (tests/stores/postgres_server.hpp). Test executables that need it link it.
+# allm_store_rig: the PostgreSQL server of tests (tests/stores/postgres_server.hpp) and a proxy that cuts its connections.
+# Test executables that need it link it.
 function(allm_add_store_rig)
-  add_library(allm_store_rig STATIC EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tests/stores/postgres_server.cpp")
+  add_library(allm_store_rig STATIC EXCLUDE_FROM_ALL
+    "${PROJECT_SOURCE_DIR}/tests/stores/postgres_server.cpp" "${PROJECT_SOURCE_DIR}/tests/stores/cutting_proxy.cpp")
   target_compile_features(allm_store_rig PUBLIC cxx_std_23)
   target_include_directories(allm_store_rig PRIVATE "${PROJECT_SOURCE_DIR}")
-  target_link_libraries(allm_store_rig PRIVATE PostgreSQL::PostgreSQL allm_flags)
+  target_link_libraries(allm_store_rig PRIVATE PostgreSQL::PostgreSQL Threads::Threads allm_flags)
 endfunction()
 
 function(allm_add_unit_tests)

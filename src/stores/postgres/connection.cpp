@@ -176,9 +176,9 @@ std::expected<Rows, Failure> Connection::rows_of(PGresult* result) {
 bool Connection::is_open() {
   pollfd socket{.fd = ::PQsocket(connection_.get()), .events = POLLIN, .revents = 0};
   if (socket.fd < 0) return false;
-  // Between statements a server says nothing, unless it closes the connection or reports a changed setting.
-  if (::poll(&socket, 1, 0) > 0 && ::PQconsumeInput(connection_.get()) == 0) return false;
-  return ::PQstatus(connection_.get()) == CONNECTION_OK;
+  // Between statements a server says nothing, unless it closes the connection or its configuration changes. A
+  // connection that is closed without need does no harm.
+  return ::poll(&socket, 1, 0) == 0 && ::PQstatus(connection_.get()) == CONNECTION_OK;
 }
 
 }  // namespace allm::postgres
