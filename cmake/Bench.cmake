@@ -1,5 +1,5 @@
 # allm_bench: Google Benchmark with its usual flags. allm_http_bench: comparison with bare libcurl on a local server.
-# allm_lane_bench: the cost of a tool call in each lane.
+# allm_lane_bench: the cost of a tool call in each lane. allm_store_bench: the cost of session stores.
 
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cpp")
 if(sources)
@@ -35,4 +35,12 @@ if(sources)
   target_link_libraries(allm_lane_bench PRIVATE allm_lib fmt::fmt Threads::Threads allm_flags)
   allm_use_pch(allm_lane_bench)
   allm_use_single_unity(allm_lane_bench)
+endif()
+
+file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/stores/*.cpp")
+if(sources)
+  add_executable(allm_store_bench ${sources})
+  set_target_properties(allm_store_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+  target_link_libraries(allm_store_bench PRIVATE allm_stores_lib fmt::fmt Threads::Threads allm_flags)
+  allm_use_pch(allm_store_bench)
 endif()

@@ -1,7 +1,8 @@
 // Many threads of random operations on the same runtimes, engines and sessions, and the exit of the program in the
 // middle of them.
 //
-//   allm_soak                    64 threads for ALLM_SOAK_SECONDS (3), then main returns while they run
+//   allm_soak                    64 threads for ALLM_SOAK_SECONDS (3), a check for leaks while they pause, then main
+//                                returns while they run
 //   allm_soak --exits N          N programs with fewer threads, which end at a random moment: by return, exit, or
 //                                quick_exit
 //
@@ -9,10 +10,12 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <mutex>
 #include <spawn.h>
 #include <string>
 #include <string_view>
@@ -20,6 +23,10 @@
 #include <thread>
 #include <unistd.h>
 #include <vector>
+
+#if defined(__SANITIZE_ADDRESS__) || (defined(__has_feature) && __has_feature(address_sanitizer))
+#include <sanitizer/lsan_interface.h>
+#endif
 
 #include "tests/attack/soak/world.hpp"
 #include "tests/cases.hpp"
@@ -47,23 +54,68 @@ int number(const char* text, int otherwise) {
   return value;
 }
 
-void run_thread(World& world, unsigned seed, Counts& counts) {
+// Lets threads pause between two operations.
+class Pause {
+ public:
+  void begin(unsigned threads) {
+    std::unique_lock lock(mutex_);
+    is_on_ = true;
+    changed_.wait(lock, [&] { return waiting_ == threads; });
+  }
+  void end() {
+    const std::lock_guard lock(mutex_);
+    is_on_ = false;
+    changed_.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return !is_on_; });
+    --waiting_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_on_ = false;
+  unsigned waiting_ = 0;
+};
+
+void run_thread(World& world, unsigned seed, Counts& counts, Pause& pause) {
   Operator worker(world, seed);
   try {
-    while (true) counts[worker.run_one()].fetch_add(1, std::memory_order_relaxed);
+    while (true) {
+      pause.wait();
+      counts[worker.run_one()].fetch_add(1, std::memory_order_relaxed);
+    }
   } catch (const std::exception& exception) {
     allm::soak::fail("an operation threw", exception.what());
   }
 }
 
+struct Threads {
+  World world;
+  Counts counts = Counts(Operator::names().size());
+  Pause pause = {};
+};
+
 // Starts threads that never end. What they use is never destroyed.
-Counts& start(const ServerAddress& server, unsigned threads, unsigned seed) {
-  auto* const world = new World(server);
-  auto* const counts = new Counts(Operator::names().size());
+Threads& start(const ServerAddress& server, unsigned threads, unsigned seed) {
+  auto* const shared = new Threads{.world = World(server)};
   for (unsigned i = 0; i < threads; ++i) {
-    std::thread([world, counts, seed = seed + i + 1] { run_thread(*world, seed, *counts); }).detach();
+    std::thread([shared, seed = seed + i + 1] {
+      run_thread(shared->world, seed, shared->counts, shared->pause);
+    }).detach();
   }
-  return *counts;
+  return *shared;
+}
+
+// While threads run, the sanitizer may miss what is only on their stacks. So it looks here, and not again at the exit.
+void check_for_leaks() {
+#if defined(__SANITIZE_ADDRESS__) || (defined(__has_feature) && __has_feature(address_sanitizer))
+  __lsan_do_leak_check();
+#endif
 }
 
 void print(const Counts& counts, std::chrono::seconds time) {
@@ -149,9 +201,14 @@ bool run_exits(const std::string& program, int count) {
 std::chrono::seconds soak_time() { return std::chrono::seconds(number(std::getenv("ALLM_SOAK_SECONDS"), 3)); }
 
 int run_soak(const ServerAddress& server) {
-  const Counts& counts = start(server, kThreads, 1);
+  Threads& threads = start(server, kThreads, 1);
   std::this_thread::sleep_for(soak_time());
-  print(counts, soak_time());
+  threads.pause.begin(kThreads);
+  while (threads.world.running_handlers() != 0) std::this_thread::sleep_for(milliseconds(1));
+  check_for_leaks();
+  print(threads.counts, soak_time());
+  threads.pause.end();
+  std::this_thread::sleep_for(milliseconds(100));
   return 0;
 }
 

@@ -231,6 +231,13 @@ Engine World::model_on(const std::shared_ptr<Runtime>& runtime) const {
                  .runtime = runtime});
 }
 
+std::size_t World::running_handlers() const {
+  std::size_t running = lanes_->runtime()->stats().running;
+  for (const Engine& engine : models_) running += engine.runtime()->stats().running;
+  for (const Engine& engine : https_) running += engine.runtime()->stats().running;
+  return running;
+}
+
 Engine World::on_new_runtime() const { return model_on(Runtime::create({.max_threads = 8})); }
 
 }  // namespace allm::soak

@@ -57,6 +57,8 @@ class World {
   const Engine& lanes() const { return *lanes_; }
   Engine on_new_runtime() const;
   Shelf& shelf() { return shelf_; }
+  // On the runtimes that are not those of one operation.
+  std::size_t running_handlers() const;
 
  private:
   Engine model_on(const std::shared_ptr<Runtime>& runtime) const;
