@@ -9,6 +9,23 @@
 #include "stores/sqlite/errors.hpp"
 
 namespace allm::sqlite {
+namespace {
+
+// The errno of the system call that failed last. SQLite does not report that of a failed COMMIT; the file of the
+// write-ahead log has it.
+int last_errno(sqlite3* database) {
+  int error = sqlite3_system_errno(database);
+  sqlite3_file* log = nullptr;
+  if (error != 0 ||
+      sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&log)) != 0) {
+    return error;
+  }
+  if (log == nullptr || log->pMethods == nullptr) return 0;
+  log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &error);
+  return error;
+}
+
+}  // namespace
 
 Statement::Statement(Connection& connection, sqlite3_stmt* statement, int error)
     : connection_(connection), statement_(statement), error_(error) {}
@@ -134,7 +151,7 @@ Error Connection::error(int code) const {
   Failure failure = {.code = code, .detail = sqlite3_errstr(code)};
   if (database_ != nullptr) {
     const int kind = code & 0xFF;
-    if (kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN) failure.system_errno = sqlite3_system_errno(database_);
+    if (kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN) failure.system_errno = last_errno(database_);
     if (sqlite3_extended_errcode(database_) == code) failure.detail = sqlite3_errmsg(database_);
   }
   return file_error(options_.path, failure);
