@@ -215,7 +215,7 @@ void check_after_power_loss(const Undisturbed& expected, std::size_t sync, Unsyn
 
 TEST(PowerLoss, NothingThatWasReportedIsLost) {
   const Undisturbed expected = run_undisturbed();
-  ASSERT_GT(expected.syncs, 30U);
+  ASSERT_GT(expected.syncs, 10U);
   for (std::size_t sync = 1; sync <= expected.syncs; ++sync) {
     SCOPED_TRACE("sync " + std::to_string(sync) + " of " + std::to_string(expected.syncs));
     check_after_power_loss(expected, sync, UnsyncedWrites::lost, 0);
