@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "allm/conformance.hpp"
 #include "allm/work_queue.hpp"
@@ -32,6 +34,8 @@ struct StoreConformanceOptions {
   std::size_t rounds = 25;
   // How many messages the large session has.
   std::size_t large_messages = 500;
+  // The names of the checks to run. Empty: all of them.
+  std::vector<std::string> only = {};
 };
 
 // Checks a store. Its queue must be empty, and no other program may use the database meanwhile. Each check removes the

@@ -1,5 +1,6 @@
 #include "testing/conformance/store_check.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <thread>
 
@@ -122,6 +123,7 @@ ConformanceReport check_store(const StoreFactory& factory, const StoreConformanc
   for (const auto& rules : {store_session_rules(), store_commit_rules(), store_lease_rules(), store_list_rules(),
                             store_queue_rules(), store_sharing_rules()}) {
     for (const StoreRule& rule : rules) {
+      if (!options.only.empty() && std::ranges::find(options.only, rule.name) == options.only.end()) continue;
       StoreCheck check(factory, options, rule.name);
       rule.check(check);
       report.add(rule.name, check.conclude());
