@@ -125,6 +125,7 @@ struct ToolError {
     overloaded,         // too many handlers still run past their deadlines
     denied,             // the approval gate refused the call
     cancelled,          // the run was cancelled while the tool was running
+    interrupted,        // the program died while the tool was running; the call may have had effects
   };
   Reason reason = Reason::handler_raised;
   std::optional<std::string> tool_name = std::nullopt;

@@ -46,6 +46,7 @@ struct TestContextOptions {
   const Engine* engine = nullptr;  // copied; default: an engine without an adapter
   std::optional<std::string> session_id = std::nullopt;
   std::string request_id = "test";
+  std::string idempotency_key = {};
   // Default: no deadline.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   std::stop_token stop_token = {};
@@ -62,6 +63,10 @@ class ToolContext {
   const std::optional<std::string>& session_id() const;
   const std::string& request_id() const;
   const ToolCall& tool_call() const;
+  // A text that is the same when this call is run again after a crash, and different for every other call. For services
+  // that perform a request with the same key only once. Empty if the run has no journal (allm/session_runner.hpp). A
+  // command gets it in the environment variable ALLM_IDEMPOTENCY_KEY.
+  const std::string& idempotency_key() const;
   // The engine that runs the call, for handlers that call a model themselves.
   const Engine& engine() const;
   // The call's span as the text of a W3C traceparent header, for requests of the handler to other services and for runs

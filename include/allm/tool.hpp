@@ -12,6 +12,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -21,7 +22,15 @@
 
 namespace allm {
 
-// A tool. Handler, lane, limits and command are not part of the JSON form, and operator== ignores them.
+// What happens to a call that was started by a process which has died since, when its session is resumed
+// (allm/session_runner.hpp).
+enum class OnInterrupted : std::uint8_t {
+  fail,   // the model is told an error, which says that the call may have had effects
+  retry,  // the call is run again; for tools that may run twice. ToolContext::idempotency_key() is the same
+  ask,    // the call becomes pending (PendingKind::suspended), and a person decides whether it runs again
+};
+
+// A tool. Handler, lane, limits, command and on_interrupted are not part of the JSON form, and operator== ignores them.
 struct Tool {
   std::string name = {};
   std::string description = {};
@@ -46,6 +55,7 @@ struct Tool {
   std::optional<Command> command = std::nullopt;
   // Limits on the process of a worker or a command. Handlers on threads have no limits.
   ToolLimits limits = {};
+  OnInterrupted on_interrupted = OnInterrupted::fail;
   Json metadata = empty_object();
   Json unknown_fields = null_json();
 

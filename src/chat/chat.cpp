@@ -12,6 +12,7 @@
 #include "chat/chat_source.hpp"
 #include "chat/finalize_source.hpp"
 #include "chat/generate_source.hpp"
+#include "chat/journaled_source.hpp"
 #include "chat/lone_step_source.hpp"
 #include "chat/open_run.hpp"
 #include "chat/span_source.hpp"
@@ -27,14 +28,20 @@ enum class Reader : std::uint8_t { of_events, of_the_result };
 // Resolves the options and the request's settings, and makes the stream of the run with `make_source`.
 template <class MakeSource>
 EventStream open_run(const Engine& engine, Request request, CallOptions options, MakeSource make_source,
-                     Reader reader = Reader::of_events, std::shared_ptr<const ToolSet> tools = nullptr) {
+                     Reader reader = Reader::of_events, std::shared_ptr<const ToolSet> tools = nullptr,
+                     std::shared_ptr<RunJournal> journal = nullptr) {
+  const auto with_journal = [&](std::unique_ptr<EventSource> source) {
+    if (!journal) return source;
+    return std::unique_ptr<EventSource>(std::make_unique<JournaledSource>(journal, std::move(source)));
+  };
   fill_options(options, take_settings(request));
   auto run = resolve_run(engine, options, std::move(tools));
-  if (!run) return failed_stream(run.error(), options);
+  if (!run) return observed_stream(with_journal(failed_source(run.error())), options);
+  (*run)->journal = journal;
   (*run)->shows_messages = reader == Reader::of_events || (*run)->options.on_event;
   (*run)->request = std::move(request);
   const std::shared_ptr<const Run> settings = *run;
-  return observed_stream(make_source(*std::move(run)), settings->options);
+  return observed_stream(with_journal(make_source(*std::move(run))), settings->options);
 }
 
 // The messages are in `thread` only, not in `request`.
@@ -45,18 +52,20 @@ EventStream open_step(const Engine& engine, Thread thread, Request request, cons
   return open_run(engine, std::move(request), options, make, reader);
 }
 
-EventStream open_chat(const Engine& engine, Thread thread, Request request, const CallOptions& options, Reader reader) {
+EventStream open_chat(const Engine& engine, Thread thread, Request request, const CallOptions& options, Reader reader,
+                      std::shared_ptr<RunJournal> journal = nullptr) {
   const auto make = [&](std::shared_ptr<Run> run) { return chat_source(std::move(run), std::move(thread)); };
-  return open_run(engine, std::move(request), options, make, reader);
+  return open_run(engine, std::move(request), options, make, reader, nullptr, std::move(journal));
 }
 
 EventStream open_approval(const Engine& engine, Thread thread, std::vector<PendingToolCall> pending,
-                          std::vector<CallDecision> decisions, const CallOptions& options, Reader reader) {
+                          std::vector<CallDecision> decisions, const CallOptions& options, Reader reader,
+                          std::shared_ptr<RunJournal> journal = nullptr) {
   const auto make = [&](std::shared_ptr<Run> run) {
     auto approval = std::make_unique<ApproveSource>(run, thread, std::move(pending), std::move(decisions));
     return chat_source(std::move(run), std::move(thread), std::move(approval));
   };
-  return open_run(engine, {}, options, make, reader);
+  return open_run(engine, {}, options, make, reader, nullptr, std::move(journal));
 }
 
 Thread take_thread(Request& request) { return Thread(std::exchange(request.messages, {})); }
@@ -91,9 +100,16 @@ ResponseStream stream_generate(const Engine& engine, Request request, const Call
   return ResponseStream(std::move(events), std::move(request_id));
 }
 
-EventStream stream_thread(const Engine& engine, Thread thread, Request settings, const CallOptions& options) {
+EventStream stream_thread(const Engine& engine, Thread thread, Request settings, const CallOptions& options,
+                          std::shared_ptr<RunJournal> journal) {
   settings.messages = {};
-  return open_chat(engine, std::move(thread), std::move(settings), options, Reader::of_events);
+  return open_chat(engine, std::move(thread), std::move(settings), options, Reader::of_events, std::move(journal));
+}
+EventStream stream_approved_calls(const Engine& engine, Thread thread, std::vector<PendingToolCall> pending,
+                                  std::vector<CallDecision> decisions, const CallOptions& options,
+                                  std::shared_ptr<RunJournal> journal) {
+  return open_approval(engine, std::move(thread), std::move(pending), std::move(decisions), options, Reader::of_events,
+                       std::move(journal));
 }
 EventStream stream_thread_step(const Engine& engine, Thread thread, Request settings, const CallOptions& options) {
   settings.messages = {};
@@ -152,7 +168,7 @@ Result<ChatResult> approve(const Engine& engine, Thread thread, std::vector<Pend
 ChatStream stream_approve(const Engine& engine, Thread thread, std::vector<PendingToolCall> pending,
                           std::vector<CallDecision> decisions, const CallOptions& options) {
   return ChatStream(
-      open_approval(engine, std::move(thread), std::move(pending), std::move(decisions), options, Reader::of_events));
+      stream_approved_calls(engine, std::move(thread), std::move(pending), std::move(decisions), options));
 }
 
 }  // namespace allm

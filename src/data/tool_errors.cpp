@@ -38,6 +38,13 @@ Error no_handler_error(const ToolCall& call) {
   return tool_error(call, ToolError::Reason::not_found, "tool '" + call.name + "' has no handler");
 }
 
+Error interrupted_error(const ToolCall& call) {
+  return tool_error(call, ToolError::Reason::interrupted,
+                    "tool '" + call.name +
+                        "' was interrupted: the program that ran it ended before it answered. The call may have had "
+                        "effects.");
+}
+
 Error no_answer_error(const ToolCall& call) {
   return tool_error(call, ToolError::Reason::invalid_return,
                     "the handler of tool '" + call.name + "' ended without an answer");

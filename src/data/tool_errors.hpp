@@ -24,6 +24,8 @@ Error overloaded_error(const ToolCall& call, std::size_t overdue);
 // The call was not run because no thread could be started.
 Error no_thread_error(const ToolCall& call);
 Error no_handler_error(const ToolCall& call);
+// The process that ran the call has died; see OnInterrupted.
+Error interrupted_error(const ToolCall& call);
 // The last completion of the call was dropped.
 Error no_answer_error(const ToolCall& call);
 // Of the exception that is being handled, which becomes the error's cause().

@@ -17,6 +17,20 @@ namespace {
 
 constexpr const char* kNotAStdException = "an exception that is not a std::exception";
 
+// Produces events that are known.
+class KnownEvents : public EventSource {
+ public:
+  explicit KnownEvents(std::vector<Event> events) : events_(std::move(events)) {}
+  Poll poll(const Waker& /*waker*/) override {
+    if (next_ == events_.size()) return Poll::end();
+    return std::move(events_[next_++]);
+  }
+
+ private:
+  std::vector<Event> events_;
+  std::size_t next_ = 0;
+};
+
 std::int64_t random_up_to(std::int64_t limit) {
   if (limit <= 0) return 0;
   thread_local std::minstd_rand generator(std::random_device{}());
@@ -257,6 +271,7 @@ Poll ModelCall::poll_source(const Waker& waker) {
   if (polled.has_event() && polled.event().tag() < EventTag::error &&
       polled.event().tag() != EventTag::message_completed) {
     delivered_ = true;
+    if (run_->journal && !recorded_) run_->journal->note_model_event(polled.event());
   } else if (!polled.is_pending()) {
     handle_end(polled, waker);
   }
@@ -287,6 +302,7 @@ void ModelCall::handle_end(Poll& polled, const Waker& waker) {
     delivered_ = true;
     completed_ = true;
     add_facts(*completed);
+    if (run_->journal && !recorded_) run_->journal->note_model_event(polled.event());
     if (hold_) hold_->settle(spend_of(completed->usage));
     return;
   } else if (polled.event().tag() != EventTag::error) {
@@ -311,6 +327,7 @@ void ModelCall::handle_end(Poll& polled, const Waker& waker) {
 }
 
 Result<std::unique_ptr<EventSource>> ModelCall::open_source() const {
+  if (recorded_) return std::make_unique<KnownEvents>(*recorded_);
   try {
     return run_->engine.adapter()->open(call_);
   } catch (const std::exception& exception) {
@@ -343,6 +360,12 @@ Error ModelCall::malformed(std::string message) const {
                std::move(message));
 }
 
+bool ModelCall::waits_for_journal() {
+  RunJournal& journal = *run_->journal;
+  if (!std::exchange(has_asked_journal_, true)) recorded_ = journal.next_response();
+  return !recorded_ && !journal.is_committed(journal.last());
+}
+
 Poll ModelCall::advance(const Waker& waker) {
   while (!done_) {
     if (!poll_settled(waker)) return Poll::pending();
@@ -359,7 +382,11 @@ Poll ModelCall::advance(const Waker& waker) {
       if (!backoff_->poll(waker)) return Poll::pending();
       backoff_.reset();
     }
-    if (std::optional<Poll> waits = poll_reservation(waker)) return *std::move(waits);
+    if (run_->journal && waits_for_journal()) return Poll::pending();
+    // A recorded response costs nothing.
+    if (!recorded_) {
+      if (std::optional<Poll> waits = poll_reservation(waker)) return *std::move(waits);
+    }
     open();
     if (source_) return poll_source(waker);
   }

@@ -50,6 +50,8 @@ class ModelCall : public EventSource {
   void handle_end(Poll& polled, const Waker& waker);
   // Runs while no stream is open: waits for the backoff, opens the stream, delivers the error.
   Poll advance(const Waker& waker);
+  // Whether the call must wait until the results that it sends are committed. Asks for a recorded response.
+  bool waits_for_journal();
   // Handles an attempt that failed before any event was delivered: prepares a retry, or returns the error to deliver.
   std::optional<Error> retry_or_fail(Error error);
   // poll() for a run that a deadline or a cancellation can end during the call.
@@ -83,6 +85,8 @@ class ModelCall : public EventSource {
   Span generate_;
   Span stream_;
   std::unique_ptr<EventSource> source_;
+  bool has_asked_journal_ = false;
+  std::optional<std::vector<Event>> recorded_;  // of the journal: they replace the model's
   std::optional<Alarm> backoff_;
   std::optional<Alarm> overtime_;  // if the run has a limit
   std::optional<Error> error_;     // to be delivered

@@ -91,8 +91,10 @@ EventStream observed_stream(std::unique_ptr<EventSource> inner, const CallOption
   return EventStream(std::make_unique<ObservedSource>(std::move(inner), options));
 }
 
+std::unique_ptr<EventSource> failed_source(Error error) { return std::make_unique<FailedSource>(std::move(error)); }
+
 EventStream failed_stream(Error error, const CallOptions& options) {
-  return observed_stream(std::make_unique<FailedSource>(std::move(error)), options);
+  return observed_stream(failed_source(std::move(error)), options);
 }
 
 }  // namespace allm

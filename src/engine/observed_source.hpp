@@ -39,7 +39,8 @@ class ObservedSource : public EventSource {
 
 // A stream of the source's events, filtered as the options say.
 EventStream observed_stream(std::unique_ptr<EventSource> inner, const CallOptions& options);
-// A stream whose only event is the error.
+// A source and a stream whose only event is the error.
+std::unique_ptr<EventSource> failed_source(Error error);
 EventStream failed_stream(Error error, const CallOptions& options);
 
 }  // namespace allm

@@ -12,13 +12,14 @@
 #include "allm/options.hpp"
 
 #include "engine/cancel_signal.hpp"
+#include "engine/run_journal.hpp"
 #include "engine/run_ledger.hpp"
 #include "engine/side_usage.hpp"
 #include "engine/tool_set.hpp"
 
 namespace allm {
 
-// Immutable once it is shared, except for the objects that `ledger`, `cancel` and `side_usage` point to. Safe to read
+// Immutable once it is shared, except for the objects that `ledger`, `cancel`, `side_usage` and `journal` point to. Safe to read
 // from any thread then.
 struct Run {
   Engine engine;
@@ -53,6 +54,9 @@ struct Run {
   std::shared_ptr<BudgetLedger> budget;   // what model calls reserve in: all budgets of the run as one, or null
   std::shared_ptr<CancelSignal> cancel;   // null if the run cannot be cancelled
   std::shared_ptr<SideUsage> side_usage;  // null where only the run's own steps call a model
+  // Null if the run is not recorded. Shared with the runner of the session, which writes it. Runs that this one calls
+  // as tools have none.
+  std::shared_ptr<RunJournal> journal;
   bool can_end_early = false;             // whether a deadline or a cancellation can end a model call
   std::shared_ptr<const Run> parent;      // the run that called this one as a tool, or null. Keeps `telemetry` alive
   int depth = 0;                          // number of ancestors

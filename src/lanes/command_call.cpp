@@ -69,6 +69,7 @@ void CommandCall::launch() {
                      .limits = limits,
                      .fds = {STDOUT_FILENO},
                      .needs_error_output = is_failure(command_, 0)};
+  if (!idempotency_key.empty()) request.environment.push_back("ALLM_IDEMPOTENCY_KEY=" + idempotency_key);
   if (const auto fits = check_size(request); !fits) {
     return fail(ToolError::Reason::invalid_arguments, "tool '" + tool_name + "' was not run: " + fits.error());
   }

@@ -9,6 +9,7 @@ LaneCall::LaneCall(std::shared_ptr<Loop> loop, const ToolContext& context, ToolC
     : limits(tool_limits),
       tool_name(context.tool_call().name),
       tool_call_id(context.tool_call().id),
+      idempotency_key(context.idempotency_key()),
       stop_token(context.stop_token()),
       caller_(Caller{context, std::move(done)}),
       loop_(std::move(loop)) {}

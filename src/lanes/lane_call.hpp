@@ -36,6 +36,7 @@ class LaneCall : public OutsideCall {
   const ToolLimits limits;
   const std::string tool_name;
   const std::string tool_call_id;
+  const std::string idempotency_key;
   const std::stop_token stop_token;
 
  private:

@@ -70,7 +70,8 @@ class ToolsFileReader {
     const TomlTable table(
         node, what,
         {"name", "description", "command", "schema", "input", "output", "timeout", "directory", "pass_environment",
-         "environment", "failure_statuses", "manual", "compact", "summary", "validate_arguments", "limits", "sandbox"},
+         "environment", "failure_statuses", "manual", "compact", "summary", "validate_arguments", "on_interrupted", "limits",
+         "sandbox"},
         errors_);
     Tool tool{.name = table.text("name").value_or("")};
     if (!name) table.report("a name is missing");
@@ -79,6 +80,8 @@ class ToolsFileReader {
     set(tool.manual, table.boolean("manual"));
     set(tool.compact, table.boolean("compact"));
     set(tool.validate_arguments, table.boolean("validate_arguments"));
+    set_word(table, "on_interrupted", tool.on_interrupted,
+             {{"fail", OnInterrupted::fail}, {"retry", OnInterrupted::retry}, {"ask", OnInterrupted::ask}});
     tool.summary = table.text("summary");
     tool.timeout = table.duration("timeout");
     if (tool.timeout && tool.timeout->count() < 1) table.report("timeout", "must be at least 1 ms");

@@ -103,6 +103,7 @@ class CallContext : public ToolContext::State {
   CallContext(std::shared_ptr<const Run> run_settings, const WorkerRequest& request, std::uint64_t id, Line& line)
       : State(std::move(run_settings), request.call), id_(id), max_bytes_(request.max_output), line_(line) {
     deadline = request.deadline;
+    idempotency_key = request.idempotency_key;
   }
   void report_progress(Json progress) const override {
     const auto text = write_json(progress);

@@ -44,6 +44,7 @@ WorkerRequest request_from(const Json& message) {
   request.context = message.value("context", Json::object());
   if (message.contains("session_id")) request.session_id = message["session_id"].get<std::string>();
   request.request_id = message.at("request_id").get<std::string>();
+  request.idempotency_key = message.value("key", std::string());
   if (message.contains("traceparent")) {
     if (const auto trace = parse_traceparent(message["traceparent"].get_ref<const std::string&>())) {
       request.trace = *trace;
@@ -96,6 +97,7 @@ Result<std::string> write_worker_request(const std::string& entry, const Json& d
   if (!context.context().empty()) message["context"] = context.context();
   if (context.session_id()) message["session_id"] = *context.session_id();
   message["request_id"] = context.request_id();
+  if (!context.idempotency_key().empty()) message["key"] = context.idempotency_key();
   if (auto traceparent = context.traceparent()) message["traceparent"] = *std::move(traceparent);
   message["deadline_ns"] = std::chrono::nanoseconds(context.deadline().time_since_epoch()).count();
   if (limits.cpu_time) message["cpu_s"] = limits.cpu_time->count();

@@ -2,7 +2,7 @@
 // bytes, little-endian) and a text.
 //
 //   to the worker    call          {"call": …, "arguments": …, "entry": …, "data": …, "context": …, "session_id": …,
-//                                   "request_id": …, "traceparent": …, "deadline_ns": …, "cpu_s": …, "output": …}
+//                                   "request_id": …, "key": …, "traceparent": …, "deadline_ns": …, "cpu_s": …, "output": …}
 //   to the program   progress      any JSON value; any number of them before the answer
 //                    answer        an outcome as in outcome_json.hpp
 //                    last_answer   the same, from a worker that accepts no other call
@@ -63,6 +63,7 @@ struct WorkerRequest {
   Json context = empty_object();
   std::optional<std::string> session_id = std::nullopt;
   std::string request_id = {};
+  std::string idempotency_key = {};
   TraceParent trace = {};                               // the span of the call, if there is one
   std::chrono::steady_clock::time_point deadline = {};  // one clock for all processes
   std::optional<std::chrono::seconds> cpu_time = std::nullopt;

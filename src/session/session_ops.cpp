@@ -11,11 +11,12 @@
 #include "data/tool_errors.hpp"
 #include "engine/observed_source.hpp"
 #include "session/projection.hpp"
+#include "session/session_run.hpp"
 
 namespace allm {
 namespace {
 
-enum class Operation : std::uint8_t { start, reply, continue_run, step, approve };
+using Operation = SessionOperation;
 
 struct Prepared {
   Session seed;
@@ -92,17 +93,14 @@ Status take_metadata(Session& session) {
 }
 
 // Adds the new messages to the session, and the session's settings to the options.
-Result<Prepared> prepare(const Session& session, Operation operation, const MessageList& messages,
-                         CallOptions options) {
-  if (!allowed(session, operation, messages.empty() ? nullptr : &messages.front())) {
-    return std::unexpected(wrong_status(session, name_of(operation), advice_for(session, operation)));
-  }
+Result<Prepared> prepare(const Session& session, const SessionRun& run, CallOptions options) {
+  if (Status valid = check_session_run(session, run); !valid) return std::unexpected(valid.error());
   Prepared prepared{session, std::move(options)};
   Session& seed = prepared.seed;
   if (Status valid = take_metadata(seed); !valid) return std::unexpected(valid.error());
   seed.pending_question.reset();
   seed.pending_tool_call_id.reset();
-  seed.thread.messages.append(messages);
+  seed.thread.messages.append(run.request.messages);
   const std::optional<Json>& given = prepared.options.context;
   const bool given_none = !given || (given->is_object() && given->empty());
   if (given_none && seed.context.is_object() && !seed.context.empty()) prepared.options.context = seed.context;
@@ -110,31 +108,59 @@ Result<Prepared> prepare(const Session& session, Operation operation, const Mess
   return prepared;
 }
 
-// The messages of `request` are appended to the session's thread.
-SessionStream open_stream(const Engine& engine, Session session, Operation operation, Request request,
-                          const CallOptions& options) {
-  const auto kind = operation == Operation::step ? SessionReducer::Kind::step : SessionReducer::Kind::chat;
-  Result<Prepared> prepared = prepare(session, operation, request.messages, options);
-  if (!prepared) {
-    return {failed_stream(prepared.error(), options), SessionReducer(session, session, kind)};
+SessionReducer::Kind kind_of(Operation operation) {
+  switch (operation) {
+    case Operation::step:
+      return SessionReducer::Kind::step;
+    case Operation::approve:
+      return SessionReducer::Kind::approval;
+    default:
+      return SessionReducer::Kind::chat;
   }
-  const Thread thread = prepared->seed.thread;
-  EventStream events = kind == SessionReducer::Kind::step
-                           ? stream_thread_step(engine, thread, std::move(request), prepared->options)
-                           : stream_thread(engine, thread, std::move(request), prepared->options);
-  return {std::move(events), SessionReducer(std::move(session), std::move(prepared->seed), kind)};
+}
+
+SessionStream open_stream(const Engine& engine, Session session, SessionRun run, const CallOptions& options) {
+  OpenedSessionRun opened = open_session_run(engine, std::move(session), std::move(run), options);
+  return {std::move(opened.events), std::move(opened.reducer)};
 }
 
 }  // namespace
+
+Status check_session_run(const Session& session, const SessionRun& run) {
+  const MessageList& messages = run.request.messages;
+  if (allowed(session, run.operation, messages.empty() ? nullptr : &messages.front())) return {};
+  return std::unexpected(wrong_status(session, name_of(run.operation), advice_for(session, run.operation)));
+}
+
+OpenedSessionRun open_session_run(const Engine& engine, Session session, SessionRun run, const CallOptions& options,
+                                  std::shared_ptr<RunJournal> journal) {
+  const auto kind = kind_of(run.operation);
+  Result<Prepared> prepared = prepare(session, run, options);
+  if (!prepared) return {failed_stream(prepared.error(), options), SessionReducer(session, session, kind)};
+  const Session& seed = prepared->seed;
+  EventStream events;
+  switch (run.operation) {
+    case Operation::step:
+      events = stream_thread_step(engine, seed.thread, std::move(run.request), prepared->options);
+      break;
+    case Operation::approve:
+      events = stream_approved_calls(engine, seed.thread, seed.pending_tool_calls, std::move(run.decisions),
+                                     prepared->options, std::move(journal));
+      break;
+    default:
+      events = stream_thread(engine, seed.thread, std::move(run.request), prepared->options, std::move(journal));
+  }
+  return {std::move(events), SessionReducer(std::move(session), std::move(prepared->seed), kind)};
+}
 
 SessionStream session_stream_start(const Engine& engine, Session session, const CallOptions& options) {
   return session_stream_start(engine, std::move(session), Request{}, options);
 }
 SessionStream session_stream_start(const Engine& engine, Session session, Request request, const CallOptions& options) {
-  return open_stream(engine, std::move(session), Operation::start, std::move(request), options);
+  return open_stream(engine, std::move(session), {Operation::start, std::move(request)}, options);
 }
 SessionStream session_stream_reply(const Engine& engine, Session session, Content reply, const CallOptions& options) {
-  return open_stream(engine, std::move(session), Operation::reply, request_of(user(std::move(reply))), options);
+  return open_stream(engine, std::move(session), {Operation::reply, request_of(user(std::move(reply)))}, options);
 }
 SessionStream session_stream_continue(const Engine& engine, Session session, std::optional<Message> message,
                                       const CallOptions& options) {
@@ -143,24 +169,19 @@ SessionStream session_stream_continue(const Engine& engine, Session session, std
 }
 SessionStream session_stream_continue(const Engine& engine, Session session, Request request,
                                       const CallOptions& options) {
-  return open_stream(engine, std::move(session), Operation::continue_run, std::move(request), options);
+  return open_stream(engine, std::move(session), {Operation::continue_run, std::move(request)}, options);
 }
 SessionStream session_stream_step(const Engine& engine, Session session, const CallOptions& options) {
   return session_stream_step(engine, std::move(session), Request{}, options);
 }
 SessionStream session_stream_step(const Engine& engine, Session session, Request request, const CallOptions& options) {
-  return open_stream(engine, std::move(session), Operation::step, std::move(request), options);
+  return open_stream(engine, std::move(session), {Operation::step, std::move(request)}, options);
 }
 
 SessionStream session_stream_approve(const Engine& engine, Session session, std::vector<CallDecision> decisions,
                                      const CallOptions& options) {
-  const auto kind = SessionReducer::Kind::approval;
-  Result<Prepared> prepared = prepare(session, Operation::approve, {}, options);
-  if (!prepared) return {failed_stream(prepared.error(), options), SessionReducer(session, session, kind)};
-  const Session& seed = prepared->seed;
-  EventStream events =
-      stream_approve(engine, seed.thread, seed.pending_tool_calls, std::move(decisions), prepared->options);
-  return {std::move(events), SessionReducer(std::move(session), std::move(prepared->seed), kind)};
+  SessionRun run{.operation = Operation::approve, .decisions = std::move(decisions)};
+  return open_stream(engine, std::move(session), std::move(run), options);
 }
 
 Result<SessionTurn> session_start(const Engine& engine, Session session, const CallOptions& options) {

@@ -75,6 +75,7 @@ Poll ToolBatchSource::poll(const Waker& waker) {
     if (run_->cancel) stop_if_cancelled();
     // Calls that are answered at once do not count as running, so their number is limited, too.
     for (std::size_t n = 0; n < limit_ && next_ < calls_.size() && running_ < limit_; ++n) start(next_++);
+    if (!waiting_.empty()) run_committed();
     if (!ready_.empty()) continue;
     if (running_ == 0) return Poll::end();
     if (!inbox_->take(settled_, progress_, waker)) {
@@ -92,7 +93,7 @@ Poll ToolBatchSource::poll(const Waker& waker) {
       call->disarm();
       slots_[index].polled.reset();
       --running_;
-      finish(index, call->take_outcome());
+      finish(index, recorded(index, call->take_outcome(), RunJournal::Answered::by_handler));
     }
     settled_.clear();
   }
@@ -129,6 +130,10 @@ void ToolBatchSource::await(const Waker& waker) {
 void ToolBatchSource::stop_if_cancelled() {
   if (abandoned_ || run_->cancel->level() != CancelSignal::Level::now) return;
   abandoned_ = true;
+  for (const Waiting& waiting : std::exchange(waiting_, {})) {
+    --running_;
+    refuse(waiting.index, ToolFailure{not_run_error(calls_[waiting.index], "the run was cancelled")});
+  }
   for (std::size_t i = 0; i < next_; ++i) {
     // A call that is already settled keeps its answer; the inbox reports it.
     if (!slots_[i].pending || !slots_[i].pending->abandon()) continue;
@@ -182,6 +187,7 @@ std::optional<ToolOutcome> ToolBatchSource::answer_at_once(const ToolCall& call,
 }
 
 void ToolBatchSource::start(std::size_t index) {
+  if (run_->journal && replay(index)) return;
   const ToolCall& call = calls_[index];
   const Tool* tool = nullptr;
   Json arguments = Json::object();
@@ -198,13 +204,66 @@ void ToolBatchSource::start(std::size_t index) {
                            .arguments = (refusal || answer) && arguments.empty() ? call.arguments : arguments,
                            .rewritten = is_rewritten(index)});
   if (refusal) return refuse(index, *refusal);
-  if (answer) return finish(index, *std::move(answer));
-  auto pending = std::make_shared<PendingCall>(run_, *tool, call, std::move(arguments), inbox_, index, outside_, span_);
+  if (answer) return finish(index, recorded(index, *std::move(answer), RunJournal::Answered::at_once));
+  ++running_;
+  if (!run_->journal) return run_call(index, *tool, std::move(arguments));
+  waiting_.push_back({index, tool, std::move(arguments), run_->journal->record_dispatched(call)});
+}
+
+void ToolBatchSource::run_call(std::size_t index, const Tool& tool, Json arguments) {
+  auto pending =
+      std::make_shared<PendingCall>(run_, tool, calls_[index], std::move(arguments), inbox_, index, outside_, span_);
+  if (run_->journal) pending->idempotency_key = run_->journal->idempotency_key(calls_[index]);
   const std::chrono::milliseconds least(1);
-  pending->dispatch(std::max(least, std::min(tool->timeout.value_or(run_->tool_timeout), run_->time_left())));
+  pending->dispatch(std::max(least, std::min(tool.timeout.value_or(run_->tool_timeout), run_->time_left())));
   slots_[index].pending = std::move(pending);
   started_.push_back(index);
-  ++running_;
+}
+
+void ToolBatchSource::run_committed() {
+  std::vector<Waiting> left;
+  for (Waiting& waiting : std::exchange(waiting_, {})) {
+    if (!run_->journal->is_committed(waiting.position)) {
+      left.push_back(std::move(waiting));
+    } else if (const std::optional<ToolFailure> refusal = refused(waiting.index)) {
+      --running_;
+      refuse(waiting.index, *refusal);
+    } else {
+      run_call(waiting.index, *waiting.tool, std::move(waiting.arguments));
+    }
+  }
+  waiting_ = std::move(left);
+}
+
+bool ToolBatchSource::replay(std::size_t index) {
+  using Answered = RunJournal::Answered;
+  const ToolCall& call = calls_[index];
+  const Tool* const tool = run_->tools->find(call.name);
+  std::optional<RunJournal::RecordedAnswer> answer = run_->journal->recorded_answer(call);
+  if (!answer && run_->journal->was_interrupted(call) &&
+      (tool == nullptr || tool->on_interrupted != OnInterrupted::retry)) {
+    answer = {ToolFailure{interrupted_error(call)}, Answered::by_handler};
+    recorded(index, answer->outcome, answer->how);
+  }
+  if (!answer) return false;
+  if (answer->how == Answered::by_handler && run_->ledger) run_->ledger->take_tool_call();
+  const Result<Json> parsed = call_arguments(call, EngineAccess::impl(run_->engine).options.answer_limits);
+  ready_.emplace_back(ToolExecutionStarted{.id = call.id,
+                                           .name = call.name,
+                                           .arguments = parsed ? *parsed : call.arguments,
+                                           .rewritten = is_rewritten(index)});
+  const auto* failure = std::get_if<ToolFailure>(&answer->outcome);
+  if (answer->how == Answered::as_refused && failure != nullptr) {
+    show_refusal(index, *failure);
+  } else {
+    finish(index, std::move(answer->outcome));
+  }
+  return true;
+}
+
+ToolOutcome ToolBatchSource::recorded(std::size_t index, ToolOutcome outcome, RunJournal::Answered how) const {
+  if (!run_->journal) return outcome;
+  return run_->journal->record_answer(calls_[index], {std::move(outcome), how});
 }
 
 void ToolBatchSource::finish(std::size_t index, ToolOutcome outcome) {
@@ -310,6 +369,11 @@ void ToolBatchSource::fail(std::size_t index, const ToolFailure& failure, bool h
 }
 
 void ToolBatchSource::refuse(std::size_t index, const ToolFailure& failure) {
+  if (run_->journal) recorded(index, failure, RunJournal::Answered::as_refused);
+  show_refusal(index, failure);
+}
+
+void ToolBatchSource::show_refusal(std::size_t index, const ToolFailure& failure) {
   const ToolCall& call = calls_[index];
   std::string content = failure_content(*run_, failure);
   ready_.emplace_back(ToolExecutionCompleted{call.id, call.name, failure});

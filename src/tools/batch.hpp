@@ -44,7 +44,20 @@ class ToolBatchSource : public EventSource {
     Message message;
   };
   bool is_rewritten(std::size_t index) const { return !decisions_.empty() && decisions_[index].arguments(); }
+  // A call that runs as soon as the journal has committed that it will.
+  struct Waiting {
+    std::size_t index;
+    const Tool* tool;
+    Json arguments;
+    RunJournal::Position position;
+  };
   void start(std::size_t index);
+  void run_call(std::size_t index, const Tool& tool, Json arguments);
+  void run_committed();
+  // Answers the call as it was answered before the run was resumed, or as an interrupted call; false if it is to run.
+  bool replay(std::size_t index);
+  // Records the answer, if the run has a journal, and returns the outcome to use.
+  ToolOutcome recorded(std::size_t index, ToolOutcome outcome, RunJournal::Answered how) const;
   // Polls the calls that asked for it.
   void poll_driven();
   // Called before the consumer waits.
@@ -61,6 +74,7 @@ class ToolBatchSource : public EventSource {
   void fail(std::size_t index, const ToolFailure& failure, bool halts, std::optional<Error> policy_error = {});
   // Answers a call that was denied or came after the end of the run; on_tool_error is not asked.
   void refuse(std::size_t index, const ToolFailure& failure);
+  void show_refusal(std::size_t index, const ToolFailure& failure);
   void answer(std::size_t index, Message message);
   void note_halt(std::size_t index, StepEnd end);
   Result<std::string> encode(std::size_t index, const Json& value) const;
@@ -73,6 +87,7 @@ class ToolBatchSource : public EventSource {
   SpanId span_;
   bool abandoned_ = false;  // running calls were stopped by a cancellation
   std::vector<Slot> slots_;
+  std::vector<Waiting> waiting_;  // they count as running
   std::vector<std::size_t> started_;  // the calls that run, and some that have ended since the last wait
   std::shared_ptr<BatchInbox> inbox_;
   std::vector<Event> ready_;  // from ready_at_ on: to be delivered

@@ -32,6 +32,12 @@ std::vector<Approval> answer_of_gate(const Run& run, std::span<const ToolCall> c
   }
 }
 
+// Whether a person must decide if the call, which an earlier process has started, runs again.
+bool asks_after_interruption(const Run& run, const Tool* tool, const ToolCall& call) {
+  return run.journal && tool != nullptr && tool->on_interrupted == OnInterrupted::ask &&
+         run.journal->was_interrupted(call);
+}
+
 }  // namespace
 
 std::optional<std::string> arguments_error(const Approval& decision) {
@@ -44,6 +50,11 @@ std::optional<std::string> arguments_error(const Approval& decision) {
 std::vector<Approval> ask_gate(const Run& run, std::span<const ToolCall> calls) {
   // The calls of a cancelled run are not run in any case.
   if (!run.approve || calls.empty() || run.cancel_level() >= CancelSignal::Level::after_tools) return {};
+  if (run.journal) {
+    if (std::optional<std::vector<Approval>> recorded = run.journal->recorded_decisions()) return *std::move(recorded);
+    // A gate may wait for a person; the response is not to be lost meanwhile.
+    run.journal->flush();
+  }
   std::vector<Approval> decisions = answer_of_gate(run, calls);
   if (decisions.size() != calls.size()) {
     decisions = deny_all(calls.size(), "it made " + std::to_string(decisions.size()) + " decisions on " +
@@ -53,6 +64,7 @@ std::vector<Approval> ask_gate(const Run& run, std::span<const ToolCall> calls) 
     const bool is_help = calls_tool_help(calls[i], *run.tools);
     decisions[i] = is_help ? Approval::allow() : checked(std::move(decisions[i]));
   }
+  if (run.journal) run.journal->record_decisions(decisions);
   return decisions;
 }
 
@@ -64,7 +76,8 @@ SortedCalls sort_calls(const Run& run, std::span<const ToolCall> calls, std::spa
     const Approval decision = decisions.empty() ? Approval::allow() : decisions[i];
     const Tool* tool = run.tools->find(call.name);
     const bool is_manual = tool != nullptr && tool->manual && decision.kind() == Approval::Kind::allow;
-    const bool is_pending = is_manual || decision.kind() == Approval::Kind::suspend;
+    const bool is_pending =
+        is_manual || decision.kind() == Approval::Kind::suspend || asks_after_interruption(run, tool, call);
     sorted.is_pending.push_back(is_pending);
     if (is_pending) {
       const PendingKind kind = is_manual ? PendingKind::manual : PendingKind::suspended;

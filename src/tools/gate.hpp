@@ -28,8 +28,8 @@ struct SortedCalls {
   std::vector<ToolCall> runnable = {};        // run, or answered as denied
   std::vector<Approval> decisions = {};       // on the runnable calls; empty if all are allowed
 };
-// `decisions` has one element for each call, or is empty, which allows all. A call is pending if it is suspended, or
-// allowed and its tool is manual.
+// `decisions` has one element for each call, or is empty, which allows all. A call is pending if it is suspended, if it
+// is allowed and its tool is manual, or if it was interrupted and its tool wants a person to decide.
 SortedCalls sort_calls(const Run& run, std::span<const ToolCall> calls, std::span<const Approval> decisions);
 
 // The call, with the decision's arguments if it replaces the model's.

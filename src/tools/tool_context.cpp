@@ -15,6 +15,7 @@ class TestCallState : public ToolContext::State {
         stop_token_(options.stop_token),
         on_progress_(options.on_progress) {
     deadline = options.deadline;
+    idempotency_key = options.idempotency_key;
   }
   void report_progress(Json progress) const override {
     if (on_progress_) on_progress_(progress);
@@ -31,6 +32,7 @@ class TestCallState : public ToolContext::State {
 const Json& ToolContext::context() const { return *state_->run->context; }
 const std::optional<std::string>& ToolContext::session_id() const { return state_->run->options.session_id; }
 const std::string& ToolContext::request_id() const { return state_->run->request_id; }
+const std::string& ToolContext::idempotency_key() const { return state_->idempotency_key; }
 const ToolCall& ToolContext::tool_call() const { return state_->call; }
 const Engine& ToolContext::engine() const { return state_->run->engine; }
 std::optional<std::string> ToolContext::traceparent() const {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <utility>
 
 #include "allm/handler.hpp"
@@ -32,6 +33,7 @@ class ToolContext::State {
   std::stop_source stop;
   std::chrono::steady_clock::time_point deadline;
   SpanIds span;  // not set without telemetry
+  std::string idempotency_key;
 };
 
 // The library's access to what the public header hides.
