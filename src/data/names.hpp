@@ -162,9 +162,9 @@ template <>
 struct EnumNames<ToolError::Reason> {
   static constexpr ToolError::Reason last = ToolError::Reason::interrupted;
   static constexpr NameTable<13> values = {
-      "handler_raised",    "handler_exit", "timeout", "invalid_return", "not_found", "encoding_failed",
-      "invalid_arguments", "unknown_tool", "not_run", "overloaded",     "denied",    "cancelled",
-      "interrupted",
+      "handler_raised",  "handler_exit",      "timeout",      "invalid_return", "not_found",
+      "encoding_failed", "invalid_arguments", "unknown_tool", "not_run",        "overloaded",
+      "denied",          "cancelled",         "interrupted",
   };
 };
 

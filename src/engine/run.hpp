@@ -19,8 +19,8 @@
 
 namespace allm {
 
-// Immutable once it is shared, except for the objects that `ledger`, `cancel`, `side_usage` and `journal` point to. Safe to read
-// from any thread then.
+// Immutable once it is shared, except for the objects that `ledger`, `cancel`, `side_usage` and `journal` point to.
+// Safe to read from any thread then.
 struct Run {
   Engine engine;
   // The call's options; those that it leaves out are the engine's. Their tools are merged into `tools`.
@@ -57,9 +57,9 @@ struct Run {
   // Null if the run is not recorded. Shared with the runner of the session, which writes it. Runs that this one calls
   // as tools have none.
   std::shared_ptr<RunJournal> journal;
-  bool can_end_early = false;             // whether a deadline or a cancellation can end a model call
-  std::shared_ptr<const Run> parent;      // the run that called this one as a tool, or null. Keeps `telemetry` alive
-  int depth = 0;                          // number of ancestors
+  bool can_end_early = false;         // whether a deadline or a cancellation can end a model call
+  std::shared_ptr<const Run> parent;  // the run that called this one as a tool, or null. Keeps `telemetry` alive
+  int depth = 0;                      // number of ancestors
   // False if no consumer sees the events of a model's message: they need not be passed on from the step that collects
   // them.
   bool shows_messages = true;

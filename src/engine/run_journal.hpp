@@ -60,6 +60,7 @@ class RunJournal {
     by_handler,  // something was run
     at_once,     // nothing had to be run
     as_refused,  // nothing was allowed to run
+    over_limit,  // the run had made as many calls as it may
   };
   struct RecordedAnswer {
     ToolOutcome outcome;

@@ -67,12 +67,11 @@ class ToolsFileReader {
   Tool read_tool(const toml::table& node) {
     const auto name = node["name"].value<std::string>();
     const std::string what = name ? "tool '" + *name + "': " : "tool: ";
-    const TomlTable table(
-        node, what,
-        {"name", "description", "command", "schema", "input", "output", "timeout", "directory", "pass_environment",
-         "environment", "failure_statuses", "manual", "compact", "summary", "validate_arguments", "on_interrupted", "limits",
-         "sandbox"},
-        errors_);
+    const TomlTable table(node, what,
+                          {"name", "description", "command", "schema", "input", "output", "timeout", "directory",
+                           "pass_environment", "environment", "failure_statuses", "manual", "compact", "summary",
+                           "validate_arguments", "on_interrupted", "limits", "sandbox"},
+                          errors_);
     Tool tool{.name = table.text("name").value_or("")};
     if (!name) table.report("a name is missing");
     if (name && !names_.insert(*name).second) table.report("name", "is taken by another tool of this file");

@@ -2,7 +2,8 @@
 // bytes, little-endian) and a text.
 //
 //   to the worker    call          {"call": …, "arguments": …, "entry": …, "data": …, "context": …, "session_id": …,
-//                                   "request_id": …, "key": …, "traceparent": …, "deadline_ns": …, "cpu_s": …, "output": …}
+//                                   "request_id": …, "key": …, "traceparent": …, "deadline_ns": …, "cpu_s": …,
+//                                   "output": …}
 //   to the program   progress      any JSON value; any number of them before the answer
 //                    answer        an outcome as in outcome_json.hpp
 //                    last_answer   the same, from a worker that accepts no other call

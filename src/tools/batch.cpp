@@ -193,17 +193,19 @@ void ToolBatchSource::start(std::size_t index) {
   Json arguments = Json::object();
   std::optional<ToolFailure> refusal = refused(index);
   std::optional<ToolOutcome> answer;
+  auto how = RunJournal::Answered::as_refused;
   if (!refusal) answer = answer_at_once(call, tool, arguments);
   if (!refusal && !answer && run_->ledger && !run_->ledger->take_tool_call()) {
     refusal = ToolFailure{not_run_error(
         call, "the run's limit of " + std::to_string(run_->ledger->tool_call_limit()) + " tool calls is reached")};
+    how = RunJournal::Answered::over_limit;
   }
   ready_.emplace_back(
       ToolExecutionStarted{.id = call.id,
                            .name = call.name,
                            .arguments = (refusal || answer) && arguments.empty() ? call.arguments : arguments,
                            .rewritten = is_rewritten(index)});
-  if (refusal) return refuse(index, *refusal);
+  if (refusal) return refuse(index, *refusal, how);
   if (answer) return finish(index, recorded(index, *std::move(answer), RunJournal::Answered::at_once));
   ++running_;
   if (!run_->journal) return run_call(index, *tool, std::move(arguments));
@@ -246,14 +248,15 @@ bool ToolBatchSource::replay(std::size_t index) {
     recorded(index, answer->outcome, answer->how);
   }
   if (!answer) return false;
-  if (answer->how == Answered::by_handler && run_->ledger) run_->ledger->take_tool_call();
+  const bool counts = answer->how == Answered::by_handler || answer->how == Answered::over_limit;
+  if (counts && run_->ledger) run_->ledger->take_tool_call();
   const Result<Json> parsed = call_arguments(call, EngineAccess::impl(run_->engine).options.answer_limits);
   ready_.emplace_back(ToolExecutionStarted{.id = call.id,
                                            .name = call.name,
                                            .arguments = parsed ? *parsed : call.arguments,
                                            .rewritten = is_rewritten(index)});
   const auto* failure = std::get_if<ToolFailure>(&answer->outcome);
-  if (answer->how == Answered::as_refused && failure != nullptr) {
+  if (answer->how >= Answered::as_refused && failure != nullptr) {
     show_refusal(index, *failure);
   } else {
     finish(index, std::move(answer->outcome));
@@ -368,8 +371,8 @@ void ToolBatchSource::fail(std::size_t index, const ToolFailure& failure, bool h
   answer(index, failed_result(call.id, std::move(content)));
 }
 
-void ToolBatchSource::refuse(std::size_t index, const ToolFailure& failure) {
-  if (run_->journal) recorded(index, failure, RunJournal::Answered::as_refused);
+void ToolBatchSource::refuse(std::size_t index, const ToolFailure& failure, RunJournal::Answered how) {
+  if (run_->journal) recorded(index, failure, how);
   show_refusal(index, failure);
 }
 

@@ -73,7 +73,8 @@ class ToolBatchSource : public EventSource {
   void succeed(std::size_t index, ToolOutcome outcome, Content content);
   void fail(std::size_t index, const ToolFailure& failure, bool halts, std::optional<Error> policy_error = {});
   // Answers a call that was denied or came after the end of the run; on_tool_error is not asked.
-  void refuse(std::size_t index, const ToolFailure& failure);
+  void refuse(std::size_t index, const ToolFailure& failure,
+              RunJournal::Answered how = RunJournal::Answered::as_refused);
   void show_refusal(std::size_t index, const ToolFailure& failure);
   void answer(std::size_t index, Message message);
   void note_halt(std::size_t index, StepEnd end);
@@ -87,7 +88,7 @@ class ToolBatchSource : public EventSource {
   SpanId span_;
   bool abandoned_ = false;  // running calls were stopped by a cancellation
   std::vector<Slot> slots_;
-  std::vector<Waiting> waiting_;  // they count as running
+  std::vector<Waiting> waiting_;      // they count as running
   std::vector<std::size_t> started_;  // the calls that run, and some that have ended since the last wait
   std::shared_ptr<BatchInbox> inbox_;
   std::vector<Event> ready_;  // from ready_at_ on: to be delivered
