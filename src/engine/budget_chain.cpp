@@ -99,4 +99,15 @@ std::shared_ptr<BudgetLedger> run_budget(std::optional<std::int64_t> max_total_t
       std::vector<BudgetChain::Link>{{.ledger = std::make_shared<Budget>(options), .of_run = true}});
 }
 
+void count_recorded(BudgetLedger* budget, const Spend& spent) {
+  const auto* chain = dynamic_cast<BudgetChain*>(budget);
+  if (chain == nullptr) return;
+  for (const BudgetChain::Link& link : chain->links()) {
+    if (!link.of_run) continue;
+    const Result<Reserved> reserved = link.ledger->reserve({.tokens = 0, .nanos = 0});
+    const auto* id = reserved ? std::get_if<ReservationId>(&*reserved) : nullptr;
+    if (id != nullptr) static_cast<void>(link.ledger->settle(*id, spent));
+  }
+}
+
 }  // namespace allm

@@ -42,4 +42,8 @@ std::shared_ptr<BudgetLedger> joined(const std::shared_ptr<BudgetLedger>& first,
 std::shared_ptr<BudgetLedger> run_budget(std::optional<std::int64_t> max_total_tokens, std::optional<double> max_cost,
                                          bool strict);
 
+// Counts what a call that was made before has used, in the limits of the run's own options only: shared budgets have
+// counted it. `budget` may be null.
+void count_recorded(BudgetLedger* budget, const Spend& spent);
+
 }  // namespace allm

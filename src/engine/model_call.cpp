@@ -6,6 +6,7 @@
 #include <random>
 #include <utility>
 
+#include "engine/budget_chain.hpp"
 #include "engine/costs.hpp"
 #include "engine/engine_impl.hpp"
 #include "engine/over_budget.hpp"
@@ -303,6 +304,7 @@ void ModelCall::handle_end(Poll& polled, const Waker& waker) {
     completed_ = true;
     add_facts(*completed);
     if (run_->journal && !recorded_) run_->journal->note_model_event(polled.event());
+    if (recorded_) count_recorded(run_->budget.get(), spend_of(completed->usage));
     if (hold_) hold_->settle(spend_of(completed->usage));
     return;
   } else if (polled.event().tag() != EventTag::error) {
