@@ -1,6 +1,6 @@
 # Short commands for CMake and scripts/; `make help` lists them. JOBS=n limits parallel compilation.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build build run test test-long check bench lint tidy format format-check fuzz fuzz-keep debug asan tsan \
+.PHONY: help setup setup-build build run test test-long torture check bench lint tidy format format-check fuzz fuzz-keep debug asan tsan \
 	foreign install clean
 
 export JOBS ?= $(shell nproc)
@@ -29,6 +29,10 @@ debug: setup  ## debug build, and the tests of the folders you changed (FOLDER=c
 
 test-long: setup  ## all tests in all three builds, with ten times the random cases and kills
 	@scripts/job.py test-long
+
+torture: setup  ## release build, and 12,000 kills of a program that runs sessions on a store
+	@scripts/build.sh release
+	@build/tests/allm_kill_matrix 12000
 
 check: setup  ## everything: test-long, soaks, clang-tidy, debug, shared libraries, fuzz targets (LONG=1: an hour each)
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/job.py check

@@ -117,6 +117,7 @@ function(allm_add_unit_tests)
   endif()
   allm_add_soak()
   allm_add_lane_tests()
+  allm_add_kill_matrix()
   allm_add_compile_failure_tests()
   allm_add_foreign_driver()
 endfunction()
@@ -136,6 +137,18 @@ function(allm_add_soak)
   # The program may exit between the end of a thread and the join with it, which is not a leak.
   string(REPLACE "TSAN_OPTIONS=" "TSAN_OPTIONS=report_thread_leaks=0:" environment "${ALLM_TEST_ENVIRONMENT}")
   set_tests_properties(allm_soak allm_soak_exits PROPERTIES ENVIRONMENT "${environment}")
+endfunction()
+
+# tests/kill/: a program that is killed while it runs sessions on a store, and the program that kills it. ALLM_TEST_SCALE
+# multiplies the number of kills.
+function(allm_add_kill_matrix)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/kill/*.cpp")
+  add_executable(allm_kill_matrix ${sources})
+  set_target_properties(allm_kill_matrix PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  target_include_directories(allm_kill_matrix PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(allm_kill_matrix PRIVATE allm_stores_lib allm_testing_lib Threads::Threads allm_flags)
+  allm_use_program_pch(allm_kill_matrix)
+  allm_add_test(allm_kill_matrix 1800 unit $<TARGET_FILE:allm_kill_matrix>)
 endfunction()
 
 # tests/foreign/: the program through which `make foreign` calls models. Only that job builds it.
@@ -226,6 +239,9 @@ function(allm_add_examples)
     add_executable(${target} "${source}")
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/examples")
     target_link_libraries(${target} PRIVATE allm_testing_lib Threads::Threads allm_flags)  # only what a user links
+    if(name MATCHES "_resume$")
+      target_link_libraries(${target} PRIVATE allm_stores_lib)
+    endif()
     allm_use_program_pch(${target})
     allm_add_test(${target} 120 example $<TARGET_FILE:${target}>)
   endforeach()
