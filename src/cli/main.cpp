@@ -17,6 +17,7 @@
 #include "cli/terminal.hpp"
 #include "cli/transcript_command.hpp"
 #include "cli/user_store.hpp"
+#include "cli/worker_command.hpp"
 
 namespace {
 
@@ -39,6 +40,7 @@ class SessionsApp {
  public:
   explicit SessionsApp(CLI::App& app) : app_(app.add_subcommand("sessions", "Work with the sessions of a store")) {
     app_->require_subcommand(1);
+    app_->footer("A worker (allm worker) runs the sessions that messages are submitted for.");
     add_submit();
     add_follow();
     add_list();
@@ -156,6 +158,43 @@ class SessionsApp {
   std::string export_path_;
 };
 
+CLI::App* add_worker(CLI::App& app, allm::cli::WorkerArguments& worker) {
+  CLI::App* sub = app.add_subcommand("worker", "Run the sessions that messages are submitted for");
+  add_store_option(sub, worker.store);
+  sub->add_option("-m,--model", worker.model, "provider:model, or provider@base_url:model")
+      ->required()
+      ->type_name("MODEL");
+  sub->add_option("--base-url", worker.base_url, "Base URL of the provider's API")->type_name("URL");
+  sub->add_option("-t,--tools", worker.tools, "A file of tools that the model may run; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  sub->add_option("-j,--jobs", worker.jobs, "Sessions that run at once")
+      ->check(CLI::Range(1, 256))
+      ->type_name("N")
+      ->capture_default_str();
+  sub->add_option("--max-per-tenant", worker.max_per_tenant, "Sessions of one tenant that run at once, in all workers")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  sub->add_option("--max-turns", worker.max_turns, "The most model calls of a run")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N")
+      ->capture_default_str();
+  sub->add_option("--lease", worker.lease_seconds, "After how long other workers take over when this one has died")
+      ->check(CLI::Range(1.0, 86'400.0))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  sub->add_option("--grace", worker.grace_seconds, "How long running sessions may take after SIGTERM or SIGINT")
+      ->check(CLI::Range(0.0, 86'400.0))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  sub->add_flag("--until-empty", worker.until_empty, "End when the queue has no jobs left");
+  sub->add_flag("--json", worker.json, "Print a JSON line for each job");
+  sub->footer(
+      "SIGTERM and SIGINT: claims no more jobs and finishes those that are running. After the grace time, or at a\n"
+      "second signal, it releases the others, which other workers resume.");
+  return sub;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -227,6 +266,8 @@ int main(int argc, char** argv) {
       "Example: git diff | allm ask -m anthropic:claude-sonnet-4-6 \"Review this change.\"");
 
   SessionsApp sessions(app);
+  WorkerArguments worker;
+  CLI::App* worker_app = add_worker(app, worker);
 
   CLI::App* sandbox_app = app.add_subcommand("sandbox", "Show which sandbox features this kernel supports");
 
@@ -252,6 +293,7 @@ int main(int argc, char** argv) {
     return transcript_command(transcript, out, errors);
   }
   if (sessions.parsed()) return sessions.run(out, errors);
+  if (worker_app->parsed()) return worker_command(worker, out, errors);
   if (sandbox_app->parsed()) return sandbox_command(out);
   if (ask_app->parsed()) return ask_command(ask, stdin, out, errors);
   return demo_command(fast || !out.interactive(), out);
