@@ -89,6 +89,7 @@ struct TypedTool {
   Lane lane = Lane::thread;
   std::optional<Command> command = std::nullopt;
   ToolLimits limits = {};
+  OnInterrupted on_interrupted = OnInterrupted::fail;
   Json metadata = empty_object();
   Json unknown_fields = null_json();
 };
@@ -109,6 +110,7 @@ Tool tool(TypedTool<Args> declaration) {
               .lane = declaration.lane,
               .command = std::move(declaration.command),
               .limits = std::move(declaration.limits),
+              .on_interrupted = declaration.on_interrupted,
               .metadata = std::move(declaration.metadata),
               .unknown_fields = std::move(declaration.unknown_fields)};
 }

@@ -54,13 +54,14 @@ TEST(TypedTool, HasEveryFieldOfATool) {
   declaration.lane = Lane::worker;
   declaration.command = Command{.argv = {"add"}};
   declaration.limits = {.memory = 1};
+  declaration.on_interrupted = OnInterrupted::retry;
   declaration.metadata = {{"k", 1}};
   declaration.unknown_fields = {{"u", 1}};
-  const auto [name, description, handler, manual, compact, summary, validates, timeout, lane, command, limits, metadata,
-              unknown] = declaration;
+  const auto [name, description, handler, manual, compact, summary, validates, timeout, lane, command, limits,
+              interrupted, metadata, unknown] = declaration;
   const Tool made = tool(declaration);
   const auto& [t_name, t_description, t_schema, t_handler, t_manual, t_compact, t_summary, t_validates, t_timeout,
-               t_lane, t_command, t_limits, t_metadata, t_unknown] = made;
+               t_lane, t_command, t_limits, t_interrupted, t_metadata, t_unknown] = made;
   EXPECT_EQ(t_name, name);
   EXPECT_EQ(t_description, description);
   EXPECT_EQ(t_schema, schema_of<AddArgs>());
@@ -73,6 +74,7 @@ TEST(TypedTool, HasEveryFieldOfATool) {
   EXPECT_EQ(t_lane, lane);
   EXPECT_EQ(t_command, command);
   EXPECT_EQ(t_limits, limits);
+  EXPECT_EQ(t_interrupted, interrupted);
   EXPECT_EQ(t_metadata, metadata);
   EXPECT_EQ(t_unknown, unknown);
 }

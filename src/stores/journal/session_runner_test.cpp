@@ -299,7 +299,8 @@ TEST(SessionRunner, AResumedRunEndsLikeAnUndisturbedOne) {
       // What was recorded was neither asked for nor run again.
       for (const auto& [step, count] : asked_before) {
         const std::size_t first = test.session.thread.messages.size() - 1;
-        if (static_cast<std::size_t>(step) - first < responses) EXPECT_EQ(seen->model_calls[step], count) << step;
+        if (static_cast<std::size_t>(step) - first >= responses) continue;
+        EXPECT_EQ(seen->model_calls[step], count) << step;
       }
       if (test.name != "three_steps") {  // its calls share an id
         for (const LogEntry& entry : finished) {
@@ -529,7 +530,8 @@ TEST(SessionRunner, LogsEventsForFollowers) {
   std::vector<std::string> types;
   for (const LogEntry& entry : *store->read_log(id, 0, 1'000, "event")) {
     types.push_back(entry.body["type"].get<std::string>());
-    if (types.back() == "text_delta" && types.size() < 5) EXPECT_EQ(entry.body["delta"], "ab");
+    if (types.back() != "text_delta" || types.size() >= 5) continue;
+    EXPECT_EQ(entry.body["delta"], "ab");
   }
   EXPECT_EQ(std::ranges::count(types, "text_delta"), 2);
   EXPECT_EQ(types.back(), "chat_completed");

@@ -24,7 +24,14 @@
 #include <unistd.h>
 #include <vector>
 
-#if defined(__SANITIZE_ADDRESS__) || (defined(__has_feature) && __has_feature(address_sanitizer))
+#if defined(__SANITIZE_ADDRESS__)
+#define ALLM_SOAK_CHECKS_LEAKS 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ALLM_SOAK_CHECKS_LEAKS 1
+#endif
+#endif
+#ifdef ALLM_SOAK_CHECKS_LEAKS
 #include <sanitizer/lsan_interface.h>
 #endif
 
@@ -113,7 +120,7 @@ Threads& start(const ServerAddress& server, unsigned threads, unsigned seed) {
 
 // While threads run, the sanitizer may miss what is only on their stacks. So it looks here, and not again at the exit.
 void check_for_leaks() {
-#if defined(__SANITIZE_ADDRESS__) || (defined(__has_feature) && __has_feature(address_sanitizer))
+#ifdef ALLM_SOAK_CHECKS_LEAKS
   __lsan_do_leak_check();
 #endif
 }
