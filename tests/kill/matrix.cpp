@@ -122,7 +122,8 @@ class SessionUnderTest {
         ++seen.lines[line];
       }
     }
-    for (const LogEntry& entry : store_.read_log(id_, 0, 10'000, "facts").value()) {
+    const auto facts = store_.read_log(id_, 0, 10'000, "facts");
+    for (const LogEntry& entry : facts.value()) {
       if (entry.kind == "response") ++seen.responses;
       if (entry.kind == "finished") seen.finished.insert(entry.body["call_id"].get<std::string>());
       if (entry.kind == "dispatched") ++seen.dispatched[entry.body["call_id"].get<std::string>()];

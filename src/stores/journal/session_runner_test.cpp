@@ -254,7 +254,8 @@ std::optional<Session> without_store(const Case& test) {
 std::size_t count_facts(SessionStore& store, const std::string& id, std::string_view kind, const char* member = nullptr,
                         const Json& value = nullptr) {
   std::size_t count = 0;
-  for (const LogEntry& entry : *store.read_log(id, 0, 10'000, kind)) {
+  const auto log = store.read_log(id, 0, 10'000, kind);
+  for (const LogEntry& entry : *log) {
     if (member == nullptr || entry.body[member] == value) ++count;
   }
   return count;
@@ -528,7 +529,8 @@ TEST(SessionRunner, LogsEventsForFollowers) {
                              {.log_events = true});
   ASSERT_TRUE(runner.start(id));
   std::vector<std::string> types;
-  for (const LogEntry& entry : *store->read_log(id, 0, 1'000, "event")) {
+  const auto log = store->read_log(id, 0, 1'000, "event");
+  for (const LogEntry& entry : *log) {
     types.push_back(entry.body["type"].get<std::string>());
     if (types.back() != "text_delta" || types.size() >= 5) continue;
     EXPECT_EQ(entry.body["delta"], "ab");
