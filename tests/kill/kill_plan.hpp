@@ -1,12 +1,16 @@
 // What the two sides of the kill matrix share: the program that is killed, and the one that kills it and counts.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
 #include "allm/tool.hpp"
 
 namespace allm::kill_matrix {
+
+// Of a session that a program runs.
+inline constexpr std::chrono::milliseconds kLease = std::chrono::seconds(3);
 
 // How one life of the program is to end.
 struct Death {

@@ -132,7 +132,7 @@ int live(const Life& life) {
   const Result<std::shared_ptr<Store>> store = open_store(life.store);
   if (!store) return complain(store.error());
   const Engine engine({.adapter = paid_model(life.effects), .tools = kill_tools(life.lane)});
-  const SessionRunner runner(engine, std::make_shared<KillingStore>(*store, life), {.lease = std::chrono::seconds(10)});
+  const SessionRunner runner(engine, std::make_shared<KillingStore>(*store, life), {.lease = kLease});
   std::puts("ready");
   std::fflush(stdout);
   while (true) {
