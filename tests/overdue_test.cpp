@@ -71,8 +71,9 @@ TEST(Overdue, AChatIsAnsweredWhileAThousandHandlersNeverReturn) {
     EXPECT_EQ(timeouts(*more), missing);
   }
   const auto stats = [] { return Runtime::process()->stats(); };
-  testing::eventually([&] { return stats().set_aside == kCalls && stats().queued == 0; }, "1,000 set aside");
-  EXPECT_EQ(stats().running, kCalls);
+  // A call that timed out before its turn is counted as running for a moment.
+  testing::eventually([&] { return stats().set_aside == kCalls && stats().running == kCalls && stats().queued == 0; },
+                      "1,000 set aside");
 
   // New calls still run.
   const auto batch = run_tool_calls({ToolCall{.id = "c0", .name = "quick"}},

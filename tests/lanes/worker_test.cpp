@@ -1,4 +1,5 @@
 // The worker lane, as handlers and programs see it.
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <memory>
@@ -249,10 +250,11 @@ TEST(WorkerLane, NoCallFailsWhenAnIdleSupervisorDies) {
   const std::set<pid_t> before = processes_named("allm-supervisor");
   const Engine engine({.runtime = Runtime::create({.containment = Containment::sweep})});
   const Json first = called(tool_named("describe"), Json::object(), {}, engine)["pid"];
-  for (const pid_t pid : processes_named("allm-supervisor")) {
-    if (!before.contains(pid)) kill(pid, SIGKILL);
-  }
+  std::set<pid_t> killed = processes_named("allm-supervisor");
+  std::erase_if(killed, [&](pid_t pid) { return before.contains(pid); });
+  for (const pid_t pid : killed) kill(pid, SIGKILL);
   eventually([&] { return has_ended(first.get<pid_t>()); }, "the end of the worker");
+  eventually([&] { return std::ranges::all_of(killed, has_ended); }, "the end of the supervisor");
   const Json second = called(tool_named("describe"), Json::object(), {}, engine);
   EXPECT_TRUE(second.contains("pid")) << second;
 }
