@@ -24,12 +24,14 @@ mkdir "$work/consumer"
 cat >"$work/consumer/CMakeLists.txt" <<'EOF'
 cmake_minimum_required(VERSION 3.25)
 project(consumer LANGUAGES CXX)
-find_package(allm 0.2 REQUIRED COMPONENTS testing)
+find_package(allm 0.2 REQUIRED COMPONENTS stores testing)
 add_compile_options(-O3 -Wall -Wextra -Werror)
 add_executable(program program.cpp)
 target_link_libraries(program PRIVATE allm::allm)
 add_executable(tests tests.cpp)
 target_link_libraries(tests PRIVATE allm::testing)
+add_executable(stores stores.cpp)
+target_link_libraries(stores PRIVATE allm::stores)
 add_library(plugin MODULE program.cpp)
 target_link_libraries(plugin PRIVATE allm::allm)
 EOF
@@ -62,6 +64,22 @@ int main() {
   return text && allm::from_json<allm::Session>(*text) ? 0 : 1;
 }
 EOF
+cat >"$work/consumer/stores.cpp" <<'EOF'
+#include <iostream>
+
+#include "allm/allm.hpp"
+#include "allm/work_queue.hpp"
+
+int main() {
+  const auto store = allm::open_store("sqlite:consumer.db");
+  if (!store) {
+    std::cerr << store.error().message() << '\n';
+    return 1;
+  }
+  const auto created = (*store)->create({.session = {.thread = {allm::user("Hello")}}});
+  return created && (*store)->load(*created->session.id) ? 0 : 1;
+}
+EOF
 cat >"$work/consumer/tests.cpp" <<'EOF'
 #include <iostream>
 
@@ -85,6 +103,7 @@ cmake -G Ninja -S "$work/consumer" -B "$work/built" -DCMAKE_PREFIX_PATH="$work/p
 cmake --build "$work/built" -j "${JOBS:-2}"
 "$work/built/program" >/dev/null
 "$work/built/tests" >/dev/null
+(cd "$work" && built/stores)
 [ ! -x "$work/prefix/bin/allm" ] || "$work/prefix/bin/allm" --version >/dev/null
 if nm -C --defined-only "$work"/prefix/lib*/liballm.* 2>/dev/null | grep -q 'allm::FakeAdapter'; then
   echo "allm::allm contains parts of allm::testing" >&2
