@@ -30,7 +30,7 @@ endfunction()
 
 set(stamps "")
 set(folders "")
-foreach(source IN LISTS ALLM_LIB_SOURCES ALLM_TESTING_SOURCES ALLM_CLI_SOURCES ALLM_CLI_MAIN ALLM_HELPER_MAIN)
+foreach(source IN LISTS ALLM_LIB_SOURCES ALLM_STORES_SOURCES ALLM_TESTING_SOURCES ALLM_CLI_SOURCES ALLM_CLI_MAIN ALLM_HELPER_MAIN)
   cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE name)
   set(stamp "${PROJECT_BINARY_DIR}/tidy/${name}.ok")
   allm_tidy("${stamp}" "${source}" "${name}")
@@ -45,7 +45,8 @@ add_custom_target(tidy DEPENDS ${stamps})
 add_library(allm_tidy_folders OBJECT EXCLUDE_FROM_ALL)
 target_include_directories(allm_tidy_folders PRIVATE src)
 target_link_libraries(allm_tidy_folders PRIVATE allm_lib simdjson::simdjson PkgConfig::RE2 PkgConfig::SECCOMP
-  PkgConfig::TOMLPLUSPLUS fmt::fmt CURL::libcurl OpenSSL::SSL CLI11::CLI11 allm_flags)
+  PkgConfig::TOMLPLUSPLUS fmt::fmt CURL::libcurl OpenSSL::SSL SQLite::SQLite3 PostgreSQL::PostgreSQL
+  CLI11::CLI11 allm_flags)
 target_compile_definitions(allm_tidy_folders PRIVATE
   ALLM_VERSION="${PROJECT_VERSION}" ALLM_INSTALLED_PROGRAMS="${CMAKE_INSTALL_FULL_BINDIR}")
 list(REMOVE_DUPLICATES folders)
