@@ -31,7 +31,9 @@ Result<Reserved> BudgetChain::reserve(const Spend& worst_case) {
   std::vector<ReservationId> made;
   // A reservation that cannot be released stays and counts as spent, which exceeds nothing.
   const auto take_back = [&] {
-    for (std::size_t i = 0; i < made.size(); ++i) (void)links_[i].ledger->release(made[i]);
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      [[maybe_unused]] const Status released = links_[i].ledger->release(made[i]);
+    }
   };
   for (const Link& link : links_) {
     Result<Reserved> reserved = link.ledger->reserve(worst_case);
@@ -106,7 +108,8 @@ void count_recorded(BudgetLedger* budget, const Spend& spent) {
     if (!link.of_run) continue;
     const Result<Reserved> reserved = link.ledger->reserve({.tokens = 0, .nanos = 0});
     const auto* id = reserved ? std::get_if<ReservationId>(&*reserved) : nullptr;
-    if (id != nullptr) static_cast<void>(link.ledger->settle(*id, spent));
+    if (id == nullptr) continue;
+    [[maybe_unused]] const Status settled = link.ledger->settle(*id, spent);
   }
 }
 

@@ -122,7 +122,9 @@ class BudgetHold::Work : public std::enable_shared_from_this<Work> {
       }
     }
     // This is a pool thread, or the ledger does not block.
-    if (id != nullptr) (void)guarded<Status>([&] { return ledger_->release(*id); });
+    if (id != nullptr) {
+      [[maybe_unused]] const Status released = guarded<Status>([&] { return ledger_->release(*id); });
+    }
     woken.wake();
   }
 

@@ -133,7 +133,7 @@ void StoredRun::give_up(const Error& error) {
     if (commit_surely(refusal)) return;
   }
   // If this fails, the lease expires.
-  static_cast<void>(store_->release(*lease_));
+  [[maybe_unused]] const Status released = store_->release(*lease_);
 }
 
 Status StoredRun::hold_lease() {
@@ -262,7 +262,7 @@ void StoredRun::write() {
     if (!batch.entries.empty() && !commit(std::move(batch))) return;
     if (is_last) return;
     if (is_closed) {
-      static_cast<void>(store_->release(*lease_));
+      [[maybe_unused]] const Status released = store_->release(*lease_);
       return;
     }
     if (JournalQueue::Clock::now() < renew_at) continue;
@@ -283,7 +283,7 @@ bool StoredRun::commit(JournalQueue::Batch batch) {
   const Result<Committed> committed = commit_surely(facts);
   if (!committed) {
     queue_->fail(committed.error());
-    static_cast<void>(store_->release(*lease_));
+    [[maybe_unused]] const Status released = store_->release(*lease_);
     return false;
   }
   last_number_ = committed->last_number;

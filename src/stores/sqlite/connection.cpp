@@ -158,7 +158,8 @@ Error Connection::error(int code) const {
 }
 
 Transaction::~Transaction() {
-  if (open_) (void)connection_.execute("ROLLBACK");
+  if (!open_) return;
+  [[maybe_unused]] const Status rolled_back = connection_.execute("ROLLBACK");
 }
 
 Status Transaction::begin() {

@@ -84,7 +84,9 @@ void StoreCheck::on_threads(const std::function<std::string(Store&, std::size_t)
 
 Finding StoreCheck::conclude() {
   for (const Lease& lease : leases_) done(a().release(lease), "release");
-  for (const std::string& id : sessions_) static_cast<void>(a().remove(id));
+  for (const std::string& id : sessions_) {
+    [[maybe_unused]] const Status removed = a().remove(id);
+  }
   return std::move(finding_);
 }
 
