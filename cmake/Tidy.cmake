@@ -17,7 +17,7 @@ function(allm_tidy stamp source name)
   add_custom_command(OUTPUT "${stamp}"
     # clang-tidy cannot write a dependency file, so the compiler does.
     COMMAND "${CMAKE_CXX_COMPILER}" -std=c++23 -I "${PROJECT_SOURCE_DIR}/include" -I "${PROJECT_SOURCE_DIR}/src"
-            -MM -MT "${stamp}" -MF "${stamp}.d" "${source}"
+            -I "${PostgreSQL_INCLUDE_DIR}" -MM -MT "${stamp}" -MF "${stamp}.d" "${source}"
     # On stderr clang-tidy counts suppressed warnings, which is of interest only if it fails.
     COMMAND sh -c "\"$0\" \"$@\" 2>'${stamp}.log' || { cat '${stamp}.log' >&2; exit 1; }"
             "${ALLM_CLANG_TIDY}" --quiet -p "${PROJECT_BINARY_DIR}" ${ARGN} "${source}"

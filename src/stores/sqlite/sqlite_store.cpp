@@ -39,7 +39,8 @@ class SqliteStore final : public Store {
   SqliteStore& operator=(const SqliteStore&) = delete;
   ~SqliteStore() override {
     // In a forked child, mutexes may be locked by threads that do not exist there. The connections are closed.
-    if (pool().is_of_parent_process()) (void)shared_.release();
+    if (pool().is_of_parent_process()) [[maybe_unused]]
+      const Shared* const left_alone = shared_.release();
   }
 
   Status open() {

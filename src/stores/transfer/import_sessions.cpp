@@ -53,7 +53,7 @@ Result<std::string> store_session(SessionStore& store, NewSession session, const
   if (created) return created->session.id.value_or("");
   const bool exists = created.error().is<StoreError>(StoreError::Reason::already_exists);
   if (!exists || !options.replace) return std::unexpected(created.error());
-  const std::string id = session.session.id.value_or("");
+  std::string id = session.session.id.value_or("");
   auto committed = store.commit({.session_id = id, .session = std::move(session.session)});
   if (!committed) return std::unexpected(committed.error());
   return id;

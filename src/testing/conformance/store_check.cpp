@@ -66,11 +66,13 @@ void StoreCheck::next_millisecond() { std::this_thread::sleep_for(std::chrono::m
 
 void StoreCheck::on_threads(const std::function<std::string(Store&, std::size_t)>& work) {
   std::vector<std::shared_ptr<Store>> stores;
+  stores.reserve(options_.threads);
   for (std::size_t i = 0; i < options_.threads; ++i) stores.push_back(open());
   if (finding_) return;
   std::mutex mutex;
   std::vector<std::string> findings;
   std::vector<std::jthread> threads;
+  threads.reserve(stores.size());
   for (std::size_t i = 0; i < stores.size(); ++i) {
     threads.emplace_back([&, i] {
       std::string finding = work(*stores[i], i);

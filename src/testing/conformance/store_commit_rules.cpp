@@ -9,6 +9,7 @@ namespace {
 
 std::vector<std::string> texts_of(const std::vector<LogEntry>& entries) {
   std::vector<std::string> texts;
+  texts.reserve(entries.size());
   for (const LogEntry& entry : entries) texts.push_back(entry.body.value("text", "?"));
   return texts;
 }

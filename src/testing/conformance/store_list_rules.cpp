@@ -19,6 +19,7 @@ std::vector<std::string> create_in_order(StoreCheck& check, const std::string& t
 
 std::vector<std::string> titles_of(const SessionPage& page) {
   std::vector<std::string> titles;
+  titles.reserve(page.sessions.size());
   for (const SessionSummary& summary : page.sessions) titles.push_back(summary.title);
   return titles;
 }
