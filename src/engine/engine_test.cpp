@@ -62,6 +62,7 @@ TEST(RequestId, Is22UrlSafeCharactersAndUnique) {
   for (int i = 0; i < 1000; ++i) {
     const std::string id = make_request_id();
     EXPECT_EQ(id.size(), 22U);
+    EXPECT_NE(id.front(), '-') << "a command takes such an id for an option";
     EXPECT_EQ(id.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"),
               std::string::npos);
     EXPECT_TRUE(seen.insert(id).second);

@@ -69,7 +69,13 @@ Id random_id() {
 
 }  // namespace
 
-std::string make_request_id() { return base64url_encode(random_bytes(kIdBytes)); }
+std::string make_request_id() {
+  for (;;) {
+    std::string id = base64url_encode(random_bytes(kIdBytes));
+    if (id.front() != '-') return id;
+  }
+}
+
 TraceId make_trace_id() { return random_id<TraceId>(); }
 SpanId make_span_id() { return random_id<SpanId>(); }
 

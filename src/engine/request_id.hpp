@@ -7,7 +7,8 @@
 
 namespace allm {
 
-// 16 random bytes from the system, as 22 characters of URL-safe base64. Safe to call from any thread.
+// 16 random bytes from the system, as 22 characters of URL-safe base64. The first character is never '-', so that a
+// command does not take the id for an option. Safe to call from any thread.
 std::string make_request_id();
 
 // Ids of spans and traces, from the same random source; never all zeros. Safe to call from any thread; takes no lock.
