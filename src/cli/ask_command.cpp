@@ -1,5 +1,6 @@
 #include "cli/ask_command.hpp"
 
+#include <memory>
 #include <unistd.h>
 #include <utility>
 
@@ -147,6 +148,51 @@ int ask_command(const AskArguments& arguments, std::FILE* input, const Terminal&
   messages.push_back(message_of(arguments, std::move(text)));
   if (arguments.tools.empty()) return ask_once(*engine, std::move(messages), out, errors);
   return ask_with_tools(*engine, std::move(messages), arguments.max_turns, out, errors);
+}
+
+CommandSpec ask_spec() {
+  auto arguments = std::make_shared<AskArguments>();
+  CommandSpec spec{
+      .name = "ask",
+      .summary = "Ask a model one question; the answer is streamed",
+      .description =
+          "The question is TEXT, followed by piped input, if there is any. Only the answer is written to "
+          "standard output. With tools, the model is called until it has an answer; tool calls are shown on "
+          "standard error.\n\n"
+          "If the call fails, the last line on standard error is the message, followed by the provider, the "
+          "HTTP status and the URL of the request, without its query.",
+      .options = {{.names = "text",
+                   .value = "TEXT",
+                   .help = "The question. - means that it is standard input alone.",
+                   .target = &arguments->text}},
+      .examples = {{"allm ask -m ollama:qwen3:8b \"Why is the sky blue?\"", "Ask a local model."},
+                   {"git diff | allm ask -m anthropic:claude-sonnet-4-6 \"Review this change.\"",
+                    "The question is followed by the output of a program."}},
+      .exit_codes = {{0, "The model has answered."},
+                     {1, "The answer is missing or incomplete."},
+                     {2, "The command line is wrong, or there is no question."}},
+      .sections = {models_section()}};
+  for (OptionSpec& option : engine_options(arguments->model, arguments->base_url, arguments->tools)) {
+    spec.options.push_back(std::move(option));
+  }
+  spec.options.push_back(
+      {.names = "-s,--system", .value = "TEXT", .help = "Instructions for the model.", .target = &arguments->system});
+  spec.options.push_back({.names = "-i,--image",
+                          .value = "FILE|URL",
+                          .help = "An image for the model: a file or a URL.",
+                          .target = &arguments->images,
+                          .completion = Completion::files});
+  spec.options.push_back({.names = "--max-turns",
+                          .value = "N",
+                          .help = "The most model calls of a run with tools.",
+                          .target = &arguments->max_turns,
+                          .minimum = 1,
+                          .maximum = 1000,
+                          .show_default = true});
+  spec.run = [arguments](const CommandContext& context) {
+    return ask_command(*arguments, context.in, context.out, context.errors);
+  };
+  return spec;
 }
 
 }  // namespace allm::cli

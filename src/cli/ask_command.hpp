@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/command/spec.hpp"
 #include "cli/terminal.hpp"
 
 namespace allm::cli {
@@ -24,5 +25,7 @@ struct AskArguments {
 // Returns the exit code: 0 after an answer, 1 if the answer is missing or incomplete, 2 if there was no question. Only
 // the answer is written to `out`; tool calls are shown on `errors`. `input` is read unless it is a terminal. Blocks.
 int ask_command(const AskArguments& arguments, std::FILE* input, const Terminal& out, const Terminal& errors);
+
+CommandSpec ask_spec();
 
 }  // namespace allm::cli

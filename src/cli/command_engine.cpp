@@ -44,4 +44,34 @@ Result<Engine> command_engine(const std::string& model, const std::optional<std:
   return engine_for(*located, {.tools = *std::move(tools), .catalogue = name->base_url.empty() ? *models : nullptr});
 }
 
+std::vector<OptionSpec> engine_options(std::string& model, std::optional<std::string>& base_url,
+                                       std::vector<std::string>& tools_files) {
+  return {{.names = "-m,--model",
+           .value = "MODEL",
+           .help = "The model: provider:model, or provider@base_url:model.",
+           .target = &model,
+           .required = true,
+           .completion = Completion::models},
+          {.names = "--base-url", .value = "URL", .help = "Base URL of the provider's API.", .target = &base_url},
+          {.names = "-t,--tools",
+           .value = "FILE",
+           .help = "A tools file, in TOML: programs that the model may run.",
+           .target = &tools_files,
+           .completion = Completion::files}};
+}
+
+CommandSection models_section() {
+  return {.title = "Models",
+          .entries = {{"provider:model",
+                       "A model of a provider, such as openai:gpt-4.1-mini or ollama:qwen3:8b. "
+                       "Providers are openai, anthropic, gemini, ollama, vllm, llamacpp, lmstudio, groq, "
+                       "mistral, deepseek, openrouter, together, xai and azure."},
+                      {"provider@base_url:model",
+                       "A model of a server at another URL. Any other name of a provider "
+                       "means a server that speaks OpenAI's protocol."},
+                      {"keys",
+                       "They are taken from the environment: OPENAI_API_KEY, ANTHROPIC_API_KEY, "
+                       "GEMINI_API_KEY, ..."}}};
+}
+
 }  // namespace allm::cli

@@ -1,6 +1,7 @@
 #include "cli/demo_command.hpp"
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -211,6 +212,22 @@ int demo_command(bool fast, const Terminal& out) {
                                               show.tool_calls(), usage.total().value_or(0), time.count())) +
             "\n");
   return std::holds_alternative<ended::Completed>(answered->result.end) ? 0 : 1;
+}
+
+CommandSpec demo_spec() {
+  auto fast = std::make_shared<bool>(false);
+  return {.name = "demo",
+          .summary = "Show an agent at work, with a scripted model and no key",
+          .description =
+              "Streamed text, two tools in parallel, a question to the user that is answered from the script, "
+              "and the final answer. It takes about three seconds.",
+          .options = {{.names = "--fast",
+                       .help = "Do not delay the output. This is the default when the output is not a terminal.",
+                       .target = fast.get()}},
+          .exit_codes = {{0, "The run was completed."}, {1, "It was not."}, {2, "The command line is wrong."}},
+          .run = [fast](const CommandContext& context) {
+            return demo_command(*fast || !context.out.interactive(), context.out);
+          }};
 }
 
 }  // namespace allm::cli

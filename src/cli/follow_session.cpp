@@ -1,4 +1,5 @@
 #include <chrono>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -128,6 +129,29 @@ int follow_session(Store& store, const FollowArguments& arguments, const Session
       return fail_sessions(output, more.error().message());
     }
   }
+}
+
+CommandSpec follow_spec() {
+  auto arguments = std::make_shared<FollowArguments>();
+  CommandSpec spec{.name = "follow",
+                   .summary = "Show a run while it goes on, from any process",
+                   .description = "Begins with the first entry of the session's log.",
+                   .exit_codes = {{0, "The run was completed."},
+                                  {1, "The run failed, or the store refused an operation."},
+                                  {2, "The command line is wrong."}}};
+  spec.options = {id_argument(&arguments->id, "The session."),
+                  {.names = "--after",
+                   .value = "N",
+                   .help = "Show the entries of the log after this number.",
+                   .target = &arguments->after},
+                  {.names = "--job",
+                   .value = "N",
+                   .help = "End after the run of this job. Default: after the last run.",
+                   .target = &arguments->job},
+                  {.names = "--stay", .help = "Wait for further runs.", .target = &arguments->stay}};
+  return on_store(std::move(spec), [arguments](Store& store, const SessionsOutput& output, std::FILE*) {
+    return follow_session(store, *arguments, output);
+  });
 }
 
 }  // namespace allm::cli

@@ -39,4 +39,12 @@ int sandbox_command(const Terminal& out) {
   return support.notes.empty() ? 0 : 1;
 }
 
+CommandSpec sandbox_spec() {
+  return {.name = "sandbox",
+          .summary = "Show which sandbox features this kernel supports",
+          .description = "Denying network access, making files read-only, finding processes that a tool leaves behind.",
+          .exit_codes = {{0, "All of them are supported."}, {1, "Some are not."}, {2, "The command line is wrong."}},
+          .run = [](const CommandContext& context) { return sandbox_command(context.out); }};
+}
+
 }  // namespace allm::cli

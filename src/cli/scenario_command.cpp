@@ -4,6 +4,7 @@
 #include <atomic>
 #include <exception>
 #include <future>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -158,6 +159,54 @@ int scenario_command(const ScenarioArguments& arguments, const Terminal& out, co
     out.write(out.paint(totals.failed == 0 ? Style::green : Style::red, line) + "\n");
   }
   return totals.failed == 0 ? 0 : 1;
+}
+
+CommandSpec scenario_spec() {
+  auto arguments = std::make_shared<ScenarioArguments>();
+  CommandSpec spec{
+      .name = "scenario",
+      .summary = "Check scenario files: agent runs as data",
+      .description =
+          "A scenario is a JSON file that contains the answers of a model, tools with predefined behaviour, the "
+          "operations to run, and the expected results; it needs no network and no code. Each scenario that fails is "
+          "shown with the places where the result differs from the expected result. A file that cannot be read, or is "
+          "not a scenario, counts as failed. docs/scenario-format.md describes the files.\n\n"
+          "The last line is \"N passed, M failed\".",
+      .examples = {{"allm scenario tests/scenarios", "Check all scenarios of a project."},
+                   {"allm scenario --observe weather.json",
+                    "Print the actual results of a scenario, from which its expected results can be written."}},
+      .exit_codes = {{0, "All scenarios passed; with --observe: ran."},
+                     {1, "A scenario failed."},
+                     {2, "The command line is wrong, or there is no file."}}};
+  spec.options = {
+      {.names = "path",
+       .value = "FILE|DIR",
+       .help = "Files, and directories that are searched for *.json, in sorted order.",
+       .target = &arguments->paths,
+       .required = true,
+       .completion = Completion::files},
+      {.names = "--observe",
+       .help = "Print the actual results of each scenario as a JSON array, one element for each operation, instead of "
+               "checking them.",
+       .target = &arguments->observe},
+      {.names = "-q,--quiet", .help = "Print only the numbers of passed and failed.", .target = &arguments->quiet},
+      {.names = "--lane",
+       .help = "Where tools run: in a thread (the default), or in a worker process. Handlers that end their process "
+               "always run in a worker.",
+       .target = std::function<void(const std::string&)>(
+           [arguments](const std::string& lane) { arguments->lane = lane == "worker" ? Lane::worker : Lane::thread; }),
+       .choices = {"thread", "worker"}},
+      {.names = "-j,--jobs",
+       .value = "N",
+       .help = "Files to check at once. The order of the output does not depend on it.",
+       .target = &arguments->jobs,
+       .minimum = 1,
+       .maximum = 256,
+       .show_default = true}};
+  spec.run = [arguments](const CommandContext& context) {
+    return scenario_command(*arguments, context.out, context.errors);
+  };
+  return spec;
 }
 
 }  // namespace allm::cli

@@ -7,6 +7,7 @@
 
 #include "allm/lane.hpp"
 
+#include "cli/command/spec.hpp"
 #include "cli/terminal.hpp"
 
 namespace allm::cli {
@@ -23,5 +24,7 @@ struct ScenarioArguments {
 // found. Results are written to `out` in the order of the files. A file that cannot be checked counts as failed; with
 // `observe` it is reported on `errors`. Blocks.
 int scenario_command(const ScenarioArguments& arguments, const Terminal& out, const Terminal& errors);
+
+CommandSpec scenario_spec();
 
 }  // namespace allm::cli

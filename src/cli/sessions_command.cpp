@@ -1,12 +1,16 @@
 #include "cli/sessions_command.hpp"
 
+#include <array>
 #include <ctime>
+#include <memory>
 #include <utility>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "allm/serialize.hpp"
+
+#include "cli/user_store.hpp"
 
 namespace allm::cli {
 namespace {
@@ -55,6 +59,73 @@ void write_session(const StoredSession& stored, const SessionsOutput& output) {
   }
 }
 
+std::vector<OptionSpec> page_options(SessionQuery& query, bool& all) {
+  std::vector<OptionSpec> options = filter_options(query);
+  options.push_back({.names = "-n,--limit",
+                     .value = "N",
+                     .help = "How many sessions are shown.",
+                     .target = &query.limit,
+                     .minimum = 1,
+                     .maximum = 1000,
+                     .show_default = true});
+  options.push_back({.names = "-a,--all", .help = "Show all sessions.", .target = &all});
+  return options;
+}
+
+CommandSpec list_spec() {
+  struct Arguments {
+    SessionQuery query;
+    bool all = false;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  return on_store({.name = "list",
+                   .summary = "List sessions; the one that changed last comes first",
+                   .options = page_options(arguments->query, arguments->all)},
+                  [arguments](Store& store, const SessionsOutput& output, std::FILE*) {
+                    return list_sessions(store, arguments->query, arguments->all, output);
+                  });
+}
+
+CommandSpec search_spec() {
+  struct Arguments {
+    SessionQuery query;
+    std::vector<std::string> words;
+    bool all = false;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  CommandSpec spec{.name = "search",
+                   .summary = "List the sessions whose messages contain all words",
+                   .options = page_options(arguments->query, arguments->all)};
+  spec.options.push_back({.names = "words",
+                          .value = "WORD",
+                          .help = "Words; case does not matter.",
+                          .target = &arguments->words,
+                          .required = true});
+  return on_store(std::move(spec), [arguments](Store& store, const SessionsOutput& output, std::FILE*) {
+    for (const std::string& word : arguments->words) arguments->query.text += word + " ";
+    return list_sessions(store, arguments->query, arguments->all, output);
+  });
+}
+
+CommandSpec show_spec() {
+  auto id = std::make_shared<std::string>();
+  return on_store(
+      {.name = "show",
+       .summary = "Show a session",
+       .description = "Shows its messages; with --json, prints the session in the session format.",
+       .options = {id_argument(id.get(), "The session.")}},
+      [id](Store& store, const SessionsOutput& output, std::FILE*) { return show_session(store, *id, output); });
+}
+
+CommandSpec delete_spec() {
+  auto ids = std::make_shared<std::vector<std::string>>();
+  return on_store(
+      {.name = "delete",
+       .summary = "Delete sessions, with their logs and jobs",
+       .options = {id_argument(ids.get(), "The sessions.")}},
+      [ids](Store& store, const SessionsOutput& output, std::FILE*) { return delete_sessions(store, *ids, output); });
+}
+
 }  // namespace
 
 int fail_sessions(const SessionsOutput& output, const std::string& message) {
@@ -96,6 +167,66 @@ int delete_sessions(Store& store, const std::vector<std::string>& ids, const Ses
     if (const Status removed = store.remove(id); !removed) code = fail_sessions(output, removed.error().message());
   }
   return code;
+}
+
+std::vector<OptionSpec> filter_options(SessionQuery& query) {
+  constexpr std::array kStatuses = {SessionStatus::idle, SessionStatus::completed, SessionStatus::awaiting_user,
+                                    SessionStatus::awaiting_tools, SessionStatus::error};
+  OptionSpec status{.names = "--status", .help = "Only sessions with this status."};
+  for (const SessionStatus each : kStatuses) status.choices.emplace_back(to_string(each));
+  status.target = std::function<void(const std::string&)>([&query, kStatuses](const std::string& name) {
+    for (const SessionStatus each : kStatuses) {
+      if (to_string(each) == name) query.status = each;
+    }
+  });
+  return {std::move(status),
+          {.names = "--tenant", .value = "NAME", .help = "Only sessions of this tenant.", .target = &query.tenant}};
+}
+
+OptionSpec id_argument(OptionTarget target, std::string help) {
+  return {.names = "id",
+          .value = "ID",
+          .help = std::move(help),
+          .target = std::move(target),
+          .required = true,
+          .completion = Completion::sessions};
+}
+
+CommandSpec on_store(CommandSpec spec, StoreWork work) {
+  struct Arguments {
+    std::string url;
+    bool json = false;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  spec.options.push_back(store_option(arguments->url));
+  spec.options.push_back({.names = "--json", .help = "Print JSON lines.", .target = &arguments->json});
+  spec.run = [arguments, work = std::move(work)](const CommandContext& context) {
+    const SessionsOutput output{.out = context.out, .errors = context.errors, .json = arguments->json};
+    const auto store = open_user_store(arguments->url);
+    return store ? work(**store, output, context.in) : fail_sessions(output, store.error().message());
+  };
+  if (spec.exit_codes.empty()) {
+    spec.exit_codes = {{0, "Success."}, {1, "The store refused an operation."}, {2, "The command line is wrong."}};
+  }
+  return spec;
+}
+
+CommandSpec sessions_spec() {
+  CommandSpec spec{.name = "sessions",
+                   .summary = "Work with the sessions of a store",
+                   .description = "A worker (allm worker) runs the sessions that messages are submitted for.",
+                   .examples = {{"allm sessions submit --follow \"Plan a trip to Lisbon.\"",
+                                 "Submit a message for a new session and show its run."},
+                                {"allm sessions list --status awaiting_user", "Which sessions wait for an answer?"}}};
+  spec.commands.push_back(submit_spec());
+  spec.commands.push_back(follow_spec());
+  spec.commands.push_back(list_spec());
+  spec.commands.push_back(search_spec());
+  spec.commands.push_back(show_spec());
+  spec.commands.push_back(delete_spec());
+  spec.commands.push_back(export_spec());
+  spec.commands.push_back(import_spec());
+  return spec;
 }
 
 }  // namespace allm::cli

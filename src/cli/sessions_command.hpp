@@ -6,12 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "allm/work_queue.hpp"
 
+#include "cli/command/spec.hpp"
 #include "cli/terminal.hpp"
 
 namespace allm::cli {
@@ -63,5 +65,22 @@ int import_files(Store& store, const ImportArguments& arguments, std::FILE* inpu
 
 // Writes "allm sessions: message" and returns 1.
 int fail_sessions(const SessionsOutput& output, const std::string& message);
+
+// `allm sessions` with all its commands.
+CommandSpec sessions_spec();
+CommandSpec follow_spec();
+CommandSpec submit_spec();
+CommandSpec export_spec();
+CommandSpec import_spec();
+
+// What a command of `allm sessions` does with the store. The last parameter is its input.
+using StoreWork = std::function<int(Store&, const SessionsOutput&, std::FILE*)>;
+// Adds the options --store and --json, and runs `work` on the store that they name.
+CommandSpec on_store(CommandSpec spec, StoreWork work);
+
+// The options --status and --tenant.
+std::vector<OptionSpec> filter_options(SessionQuery& query);
+// A session id as an argument.
+OptionSpec id_argument(OptionTarget target, std::string help);
 
 }  // namespace allm::cli

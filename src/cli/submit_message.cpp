@@ -1,3 +1,4 @@
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -82,6 +83,56 @@ int submit_message(Store& store, const SubmitArguments& arguments, std::FILE* in
   report_submitted(id, *job, target->last_number, output);
   if (!arguments.follow) return 0;
   return follow_session(store, {.id = id, .after = target->last_number, .job = *job}, output);
+}
+
+CommandSpec submit_spec() {
+  auto arguments = std::make_shared<SubmitArguments>();
+  CommandSpec spec{
+      .name = "submit",
+      .summary = "Submit a message for a session; a worker runs it",
+      .description =
+          "Prints the id of the session. If the session waits for an answer, the message answers the current "
+          "question, once."};
+  spec.options = {
+      {.names = "text", .value = "TEXT", .help = "The message. - reads standard input.", .target = &arguments->text},
+      {.names = "--session",
+       .value = "ID",
+       .help = "The session. Default: a new one.",
+       .target = &arguments->id,
+       .completion = Completion::sessions},
+      {.names = "-s,--system",
+       .value = "TEXT",
+       .help = "Instructions for the model, in a new session.",
+       .target = &arguments->system},
+      {.names = "--tenant", .value = "NAME", .help = "The tenant of a new session.", .target = &arguments->tenant},
+      {.names = "--order",
+       .value = "JSON",
+       .help = "What the worker is to do, as JSON, instead of a message: start, results or decisions.",
+       .target = &arguments->order},
+      {.names = "--epoch",
+       .value = "N",
+       .help = "The version of the session that is answered; it is refused if the session has changed since. Default: "
+               "the current one if the session waits for an answer.",
+       .target = &arguments->epoch},
+      {.names = "--priority",
+       .value = "N",
+       .help = "A message with a higher one comes first.",
+       .target = &arguments->priority,
+       .show_default = true},
+      {.names = "--delay",
+       .value = "SECONDS",
+       .help = "Do not run it before this time has passed.",
+       .target = &arguments->delay_seconds,
+       .minimum = 0},
+      {.names = "-f,--follow", .help = "Show the run while it goes on.", .target = &arguments->follow}};
+  spec.check = [arguments]() -> std::optional<std::string> {
+    if (arguments->text.empty() && !arguments->order) return "TEXT or --order is missing";
+    if (!arguments->text.empty() && arguments->order) return "TEXT and --order exclude each other";
+    return std::nullopt;
+  };
+  return on_store(std::move(spec), [arguments](Store& store, const SessionsOutput& output, std::FILE* in) {
+    return submit_message(store, *arguments, in, output);
+  });
 }
 
 }  // namespace allm::cli

@@ -1,6 +1,7 @@
 #include "cli/terminal.hpp"
 
 #include <cstdlib>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace allm::cli {
@@ -42,8 +43,14 @@ Terminal::Terminal(std::FILE* file) : Terminal(file, ::isatty(::fileno(file)) ==
   colours_ = interactive_ && wants_colours();
 }
 
-Terminal::Terminal(std::FILE* file, bool interactive, bool colours)
-    : file_(file), interactive_(interactive), colours_(colours) {}
+Terminal::Terminal(std::FILE* file, bool interactive, bool colours, std::size_t columns)
+    : file_(file), interactive_(interactive), colours_(colours), columns_(columns) {}
+
+std::size_t Terminal::columns() const {
+  winsize size{};
+  if (columns_ != 0 || !interactive_ || ::ioctl(::fileno(file_), TIOCGWINSZ, &size) != 0) return columns_;
+  return size.ws_col;
+}
 
 std::string Terminal::paint(Style style, std::string_view text) const {
   if (!colours_ || style == Style::plain || text.empty()) return std::string(text);

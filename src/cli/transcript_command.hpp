@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "cli/command/spec.hpp"
 #include "cli/terminal.hpp"
 
 namespace allm::cli {
@@ -15,5 +16,7 @@ struct TranscriptArguments {
 
 // Returns the exit code: 0 if every transcript passed, 1 if one did not, 2 if there was none.
 int transcript_command(const TranscriptArguments& arguments, const Terminal& out, const Terminal& errors);
+
+CommandSpec transcript_spec();
 
 }  // namespace allm::cli

@@ -76,4 +76,43 @@ int import_files(Store& store, const ImportArguments& arguments, std::FILE* inpu
   return code;
 }
 
+CommandSpec export_spec() {
+  struct Arguments {
+    SessionQuery query;
+    std::string path;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  CommandSpec spec{.name = "export", .summary = "Write sessions as JSON lines"};
+  spec.options = filter_options(arguments->query);
+  spec.options.insert(spec.options.begin(), {.names = "-o,--output",
+                                             .value = "FILE",
+                                             .help = "A new file. Default: standard output.",
+                                             .target = &arguments->path,
+                                             .completion = Completion::files});
+  return on_store(std::move(spec), [arguments](Store& store, const SessionsOutput& output, std::FILE*) {
+    return export_to_file(store, arguments->query, arguments->path, output);
+  });
+}
+
+CommandSpec import_spec() {
+  auto arguments = std::make_shared<ImportArguments>();
+  CommandSpec spec{.name = "import",
+                   .summary = "Read sessions: exported lines, session files",
+                   .description = "A bad line is reported with its number, and all others are imported."};
+  spec.options = {{.names = "file",
+                   .value = "FILE",
+                   .help = "Files. - reads standard input.",
+                   .target = &arguments->files,
+                   .required = true,
+                   .completion = Completion::files},
+                  {.names = "--tenant",
+                   .value = "NAME",
+                   .help = "The tenant of all imported sessions.",
+                   .target = &arguments->tenant},
+                  {.names = "--replace", .help = "Replace sessions that exist.", .target = &arguments->replace}};
+  return on_store(std::move(spec), [arguments](Store& store, const SessionsOutput& output, std::FILE* in) {
+    return import_files(store, *arguments, in, output);
+  });
+}
+
 }  // namespace allm::cli

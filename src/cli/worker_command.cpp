@@ -5,6 +5,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <iterator>
+#include <memory>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -131,6 +133,72 @@ int worker_command(const WorkerArguments& arguments, const Terminal& out, const 
   SessionWorker worker(std::move(runner), *store, worker_options(arguments, out, errors));
   supervise(worker, milliseconds_of(arguments.grace_seconds), errors);
   return 0;
+}
+
+CommandSpec worker_spec() {
+  auto arguments = std::make_shared<WorkerArguments>();
+  CommandSpec spec{
+      .name = "worker",
+      .summary = "Run the sessions that messages are submitted for",
+      .description =
+          "Runs until SIGTERM or SIGINT. Any number of workers, on any number of machines, can use one store. When a "
+          "worker dies, the others resume its sessions after the lease: finished tool calls and model calls are not "
+          "made "
+          "again, and a tool call that was interrupted is not repeated.",
+      .examples = {{"allm worker -m openai:gpt-4.1-mini -t tools.toml",
+                    "Run what is submitted to the user's own store."}},
+      .exit_codes = {{0, "It was ended by a signal, or the queue is empty."},
+                     {1, "It could not start."},
+                     {2, "The command line is wrong."}},
+      .sections = {{.title = "Signals",
+                    .entries = {{"SIGTERM, SIGINT",
+                                 "It claims no more jobs and finishes those that are running. After the "
+                                 "grace time, or at a second signal, it releases the others, which "
+                                 "other workers resume."}}},
+                   models_section()}};
+  spec.options = engine_options(arguments->model, arguments->base_url, arguments->tools);
+  spec.options.insert(spec.options.begin(), store_option(arguments->store));
+  const OptionSpec more[] = {
+      {.names = "-j,--jobs",
+       .value = "N",
+       .help = "Sessions that run at once.",
+       .target = &arguments->jobs,
+       .minimum = 1,
+       .maximum = 256,
+       .show_default = true},
+      {.names = "--max-per-tenant",
+       .value = "N",
+       .help = "Sessions of one tenant that run at once, in all workers.",
+       .target = &arguments->max_per_tenant,
+       .minimum = 1},
+      {.names = "--max-turns",
+       .value = "N",
+       .help = "The most model calls of a run.",
+       .target = &arguments->max_turns,
+       .minimum = 1,
+       .maximum = 1000,
+       .show_default = true},
+      {.names = "--lease",
+       .value = "SECONDS",
+       .help = "After how long other workers take over when this one has died.",
+       .target = &arguments->lease_seconds,
+       .minimum = 1,
+       .maximum = 86'400,
+       .show_default = true},
+      {.names = "--grace",
+       .value = "SECONDS",
+       .help = "How long running sessions may take after SIGTERM or SIGINT.",
+       .target = &arguments->grace_seconds,
+       .minimum = 0,
+       .maximum = 86'400,
+       .show_default = true},
+      {.names = "--until-empty", .help = "End when the queue has no jobs left.", .target = &arguments->until_empty},
+      {.names = "--json", .help = "Print a JSON line for each job.", .target = &arguments->json}};
+  spec.options.insert(spec.options.end(), std::begin(more), std::end(more));
+  spec.run = [arguments](const CommandContext& context) {
+    return worker_command(*arguments, context.out, context.errors);
+  };
+  return spec;
 }
 
 }  // namespace allm::cli

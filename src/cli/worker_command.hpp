@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/command/spec.hpp"
 #include "cli/terminal.hpp"
 
 namespace allm::cli {
@@ -29,5 +30,7 @@ struct WorkerArguments {
 // at a second signal, it releases the others, which other workers resume, and ends the process. Returns the exit code:
 // 0, or 1 if it could not start. Blocks.
 int worker_command(const WorkerArguments& arguments, const Terminal& out, const Terminal& errors);
+
+CommandSpec worker_spec();
 
 }  // namespace allm::cli

@@ -6,43 +6,75 @@
 namespace allm::cli {
 namespace {
 
-constexpr std::size_t kWidth = 100;
-// Explanations begin in this column; longer terms have a line of their own.
-constexpr std::size_t kColumn = 28;
+constexpr std::size_t kWidest = 100;
+constexpr std::size_t kNarrowest = 20;
 
-// Wraps `text` at spaces; every line but the first is indented. Line feeds in `text` begin new lines.
-std::string wrapped(std::string_view text, std::size_t indent, std::size_t column) {
-  std::string result;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find_first_of(" \n"), text.size());
-    const std::string_view word = text.substr(0, end);
-    if (column > indent && column + 1 + word.size() > kWidth) {
-      result += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (column > indent) {
-      result += ' ';
-      ++column;
-    }
-    result += word;
-    column += word.size();
-    if (end < text.size() && text[end] == '\n') {
-      result += "\n" + std::string(indent, ' ');
-      column = indent;
-    }
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return result;
-}
+class HelpWriter {
+ public:
+  explicit HelpWriter(const Terminal& out)
+      : out_(out),
+        width_(out.columns() == 0 ? kWidest : std::clamp<std::size_t>(out.columns(), kNarrowest, kWidest)),
+        column_(width_ < 70 ? 8 : 28) {}
 
-std::string entry(const std::string& term, const std::string& explanation) {
-  std::string line = "  " + term;
-  if (line.size() + 2 > kColumn) {
-    line += "\n" + std::string(kColumn, ' ');
-  } else {
-    line += std::string(kColumn - line.size(), ' ');
+  const std::string& text() const { return text_; }
+  std::string bold(std::string_view text) const { return out_.paint(Style::bold, text); }
+
+  void heading(const std::string& title) { text_ += "\n" + bold(title + ":") + "\n"; }
+
+  // A text that begins in `column` of a line that has been started. Its other lines are indented by `indent`.
+  void wrapped(std::string_view text, std::size_t indent, std::size_t column) {
+    bool first = true;
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find_first_of(" \n"), text.size());
+      const std::string_view word = text.substr(0, end);
+      text.remove_prefix(std::min(end + 1, text.size()));
+      if (word.empty()) continue;
+      if (!first && column + 1 + word.size() > width_) {
+        text_ += "\n" + std::string(indent, ' ');
+        column = indent;
+      } else if (!first) {
+        text_ += ' ';
+        ++column;
+      }
+      text_ += word;
+      column += word.size();
+      first = false;
+    }
+    text_ += '\n';
   }
-  return line + wrapped(explanation, kColumn, kColumn) + "\n";
-}
+
+  void paragraphs(std::string_view text) {
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find("\n\n"), text.size());
+      text_ += '\n';
+      wrapped(text.substr(0, end), 0, 0);
+      text.remove_prefix(std::min(end + 2, text.size()));
+    }
+  }
+
+  // A term and its explanation, which begins in column_ or, after a long term, in the next line.
+  void entry(const std::string& term, const std::string& explanation) {
+    text_ += "  ";
+    std::size_t column = 2 + term.size();
+    if (column > width_) {
+      wrapped(term, 4, 2);
+      text_.pop_back();
+      column = width_;
+    } else {
+      text_ += term;
+    }
+    text_ += column + 2 > column_ ? "\n" + std::string(column_, ' ') : std::string(column_ - column, ' ');
+    wrapped(explanation, column_, column_);
+  }
+
+  void write(std::string_view text) { text_ += text; }
+
+ private:
+  const Terminal& out_;
+  std::size_t width_;
+  std::size_t column_;  // of explanations
+  std::string text_;
+};
 
 std::string option_term(const OptionSpec& option) {
   if (option.positional()) return option.value_text() + (option.repeated() ? "..." : "");
@@ -55,86 +87,59 @@ std::string option_term(const OptionSpec& option) {
   return option.flag() ? term : term + " " + option.value_text();
 }
 
-std::string option_help(const OptionSpec& option) {
-  const std::string shown = default_text(option);
-  std::string text = option.help;
-  if (option.repeated() && !option.positional()) text += " May be repeated.";
-  if (!shown.empty()) text += " Default: " + shown + ".";
-  return text;
-}
-
-std::string heading(const std::string& title, const Terminal& out) {
-  return "\n" + out.paint(Style::bold, title + ":") + "\n";
-}
-
-std::string paragraphs(std::string_view text) {
-  std::string result;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find("\n\n"), text.size());
-    result += "\n" + wrapped(text.substr(0, end), 0, 0) + "\n";
-    text.remove_prefix(std::min(end + 2, text.size()));
+void write_options(HelpWriter& writer, const CommandPath& path) {
+  const CommandSpec& spec = *path.back();
+  const auto write = [&](bool positional) {
+    for (const OptionSpec& option : spec.options) {
+      if (option.positional() == positional) writer.entry(option_term(option), explanation_text(option));
+    }
+  };
+  if (std::ranges::any_of(spec.options, &OptionSpec::positional)) {
+    writer.heading("Arguments");
+    write(true);
   }
-  return result;
+  writer.heading("Options");
+  write(false);
+  writer.entry("-h, --help", "Print this help.");
+  if (path.size() == 1) writer.entry("    --version", "Print the version.");
 }
 
-std::string options_of(const CommandSpec& spec, const Terminal& out) {
-  std::string positional;
-  std::string named;
-  for (const OptionSpec& option : spec.options) {
-    (option.positional() ? positional : named) += entry(option_term(option), option_help(option));
+void write_examples(HelpWriter& writer, const CommandSpec& spec) {
+  if (spec.examples.empty()) return;
+  writer.heading("Examples");
+  for (const CommandExample& example : spec.examples) {
+    writer.write("  " + example.command + "\n      ");
+    writer.wrapped(example.meaning, 6, 6);
   }
-  named += entry("-h, --help", "Print this help.");
-  return (positional.empty() ? "" : heading("Arguments", out) + positional) + heading("Options", out) + named;
 }
 
 }  // namespace
 
-std::string path_text(const std::vector<const CommandSpec*>& path) {
-  std::string text;
-  for (const CommandSpec* spec : path) text += (text.empty() ? "" : " ") + spec->name;
-  return text;
-}
-
-std::string usage_text(const std::vector<const CommandSpec*>& path) {
+std::string help_text(const CommandPath& path, const Terminal& out) {
   const CommandSpec& spec = *path.back();
-  std::string text = path_text(path);
-  const bool has_named = std::any_of(spec.options.begin(), spec.options.end(),
-                                     [](const OptionSpec& option) { return !option.positional(); });
-  if (has_named) text += " [OPTIONS]";
-  for (const OptionSpec& option : spec.options) {
-    if (!option.positional()) continue;
-    const std::string value = option.value_text() + (option.repeated() ? "..." : "");
-    text += option.required ? " " + value : " [" + value + "]";
-  }
-  if (!spec.commands.empty()) text += spec.run ? " [COMMAND]" : " COMMAND";
-  return text;
-}
-
-std::string help_text(const std::vector<const CommandSpec*>& path, const Terminal& out) {
-  const CommandSpec& spec = *path.back();
-  std::string text = wrapped(spec.summary + ".", 0, 0) + "\n\n" + out.paint(Style::bold, "Usage:") + " " +
-                     usage_text(path) + "\n" + paragraphs(spec.description);
-  std::string commands;
-  for (const CommandSpec& command : spec.commands) {
-    if (!command.hidden) commands += entry(command.name, command.summary);
-  }
-  if (!commands.empty()) text += heading("Commands", out) + commands;
-  text += options_of(spec, out);
-  for (const CommandSection& section : spec.sections) {
-    text += heading(section.title, out);
-    for (const auto& [term, explanation] : section.entries) text += entry(term, explanation);
-  }
-  if (!spec.examples.empty()) {
-    text += heading("Examples", out);
-    for (const CommandExample& example : spec.examples) {
-      text += "  " + example.command + "\n      " + wrapped(example.meaning, 6, 6) + "\n";
+  HelpWriter writer(out);
+  writer.wrapped(spec.summary + ".", 0, 0);
+  writer.write("\n" + writer.bold("Usage:") + " ");
+  writer.wrapped(usage_text(path), 9, 7);
+  writer.paragraphs(spec.description);
+  if (!command_names(spec).empty()) {
+    writer.heading("Commands");
+    for (const CommandSpec& command : spec.commands) {
+      if (!command.hidden) writer.entry(command.name, command.summary + ".");
     }
   }
-  if (!spec.exit_codes.empty()) {
-    text += heading("Exit codes", out);
-    for (const auto& [code, meaning] : spec.exit_codes) text += entry(std::to_string(code), meaning);
+  write_options(writer, path);
+  for (const CommandSection& section : spec.sections) {
+    if (!section.in_help) continue;
+    writer.heading(section.title);
+    for (const auto& [term, explanation] : section.entries) writer.entry(term, explanation);
   }
-  return text;
+  write_examples(writer, spec);
+  if (!spec.exit_codes.empty()) {
+    writer.heading("Exit codes");
+    for (const auto& [code, meaning] : spec.exit_codes) writer.entry(std::to_string(code), meaning);
+  }
+  return writer.text();
 }
 
 }  // namespace allm::cli

@@ -29,6 +29,13 @@ std::size_t edits_between(std::string_view from, std::string_view to) {
   return last[to.size()];
 }
 
+std::optional<std::string> name_that_begins_with(std::string_view text, const std::vector<std::string>& names) {
+  constexpr std::size_t kShortest = 2;
+  if (text.size() < kShortest || text == "--") return std::nullopt;
+  const auto found = std::ranges::find_if(names, [&](const std::string& name) { return name.starts_with(text); });
+  return found == names.end() ? std::nullopt : std::optional(*found);
+}
+
 }  // namespace
 
 std::optional<std::string> nearest_name(std::string_view text, const std::vector<std::string>& names) {
@@ -44,8 +51,8 @@ std::optional<std::string> nearest_name(std::string_view text, const std::vector
       fewest = edits;
     }
   }
-  if (nearest == nullptr) return std::nullopt;
-  return *nearest;
+  if (nearest != nullptr) return *nearest;
+  return name_that_begins_with(text, names);
 }
 
 std::string did_you_mean(std::string_view text, const std::vector<std::string>& names) {

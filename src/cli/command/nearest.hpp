@@ -8,8 +8,9 @@
 
 namespace allm::cli {
 
-// The name with the smallest number of edits (insert, delete, replace, swap neighbours) from `text`; nullopt if none is
-// close: more than a third of the longer of both would have to change.
+// The name with the smallest number of edits (insert, delete, replace, swap neighbours) from `text`. If none is close
+// (more than a third of the longer of both would have to change), the first name that begins with `text`. nullopt if
+// there is none.
 std::optional<std::string> nearest_name(std::string_view text, const std::vector<std::string>& names);
 
 // "; did you mean 'NAME'?", or "" if no name is close.

@@ -1,6 +1,12 @@
+// The only file that includes CLI11. CLI11 finds options, their values and positional arguments in a command line. It
+// knows one command at a time: this file finds the command, and converts and checks all values.
 #include "cli/command/parser.hpp"
 
-#include <map>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <span>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -13,154 +19,237 @@
 namespace allm::cli {
 namespace {
 
-using Path = std::vector<const CommandSpec*>;
+// The message of an error; nullopt: it worked.
+using Refusal = std::optional<std::string>;
 
-template <class Target>
-constexpr bool kIsFunction = std::is_same_v<Target, std::function<void(const std::string&)>>;
-
-// Whether the values of this target are numbers, and whether they are whole.
-template <class Target>
-constexpr bool kIsWhole = std::is_same_v<Target, int*> || std::is_same_v<Target, std::int64_t*> ||
-                          std::is_same_v<Target, std::size_t*> || std::is_same_v<Target, std::optional<std::int64_t>*> ||
-                          std::is_same_v<Target, std::optional<std::size_t>*>;
-template <class Target>
-constexpr bool kIsNumber =
-    kIsWhole<Target> || std::is_same_v<Target, double*> || std::is_same_v<Target, std::optional<double>*>;
-
-std::string range_error(const OptionSpec& option, double number) {
+Refusal range_error(const OptionSpec& option, double number) {
   if (option.minimum && number < *option.minimum) return fmt::format("must be at least {}", *option.minimum);
   if (option.maximum && number > *option.maximum) return fmt::format("must be at most {}", *option.maximum);
-  return "";
+  return std::nullopt;
 }
 
-std::string number_error(const OptionSpec& option, bool whole, const std::string& value) {
-  double number = 0;
-  const bool parsed = CLI::detail::lexical_cast(value, number);
-  if (!parsed || (whole && number != static_cast<double>(static_cast<std::int64_t>(number)))) {
-    return fmt::format("'{}' is not a {}number", printable(value), whole ? "whole " : "");
+template <class Number>
+Refusal store_number(const OptionSpec& option, const std::string& text, Number& target) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool all = end == text.data() + text.size();
+  if (all && error == std::errc::result_out_of_range) return fmt::format("'{}' is too large", printable(text));
+  if (!all || error != std::errc{} || !std::isfinite(static_cast<double>(number))) {
+    const char* kind = "a number";
+    if (std::is_integral_v<Number>) kind = std::is_unsigned_v<Number> ? "a whole number from 0" : "a whole number";
+    return fmt::format("'{}' is not {}", printable(text), kind);
   }
-  return range_error(option, number);
+  if (auto refusal = range_error(option, static_cast<double>(number))) return refusal;
+  target = number;
+  return std::nullopt;
 }
 
-std::string choice_error(const OptionSpec& option, const std::string& value) {
-  for (const std::string& choice : option.choices) {
-    if (choice == value) return "";
+Refusal store_value(const OptionSpec& option, const std::string& text) {
+  if (!option.choices.empty() && std::ranges::find(option.choices, text) == option.choices.end()) {
+    return fmt::format("'{}' is not one of {}{}", printable(text), option.value_text(),
+                       did_you_mean(text, option.choices));
   }
-  return fmt::format("'{}' is not one of {}{}", printable(value), option.value_text(),
-                     did_you_mean(value, option.choices));
-}
-
-void add_option(CLI::App& app, const OptionSpec& option) {
-  CLI::Option* added = std::visit(
-      [&]<class Target>(const Target& target) -> CLI::Option* {
-        if constexpr (kIsFunction<Target>) {
-          return app.add_option_function<std::string>(option.names, target);
-        } else if constexpr (std::is_same_v<Target, bool*>) {
-          return app.add_flag(option.names, *target);
+  return std::visit(
+      [&]<class Target>(const Target& target) -> Refusal {
+        if constexpr (std::is_same_v<Target, bool*>) {
+          *target = true;
+        } else if constexpr (std::is_same_v<Target, std::function<void(const std::string&)>>) {
+          target(text);
+        } else if constexpr (std::is_same_v<Target, std::string*> ||
+                             std::is_same_v<Target, std::optional<std::string>*>) {
+          *target = text;
+        } else if constexpr (requires { target->emplace_back(text); }) {
+          target->emplace_back(text);
+        } else if constexpr (requires { target->value(); }) {
+          return store_number(option, text, target->emplace());
         } else {
-          CLI::Option* const made = app.add_option(option.names, *target);
-          if constexpr (kIsNumber<Target>) {
-            made->check([&option](const std::string& value) { return number_error(option, kIsWhole<Target>, value); });
-          }
-          return made;
+          return store_number(option, text, *target);
         }
+        return std::nullopt;
       },
       option.target);
-  added->required(option.required);
-  if (option.repeated() && !option.positional()) added->allow_extra_args(false);
-  if (!option.choices.empty()) added->check([&option](const std::string& value) { return choice_error(option, value); });
 }
 
-class Parser {
+// An option and the values that the command line gives it.
+struct GivenOption {
+  const OptionSpec* option;
+  std::vector<std::string> values = {};
+};
+
+Refusal store_values(const GivenOption& given) {
+  const OptionSpec& option = *given.option;
+  if (given.values.empty() && option.required) {
+    return option.positional() ? option.value_text() + " is missing"
+                               : fmt::format("{} {} is missing", option.shown_name(), option.value_text());
+  }
+  const bool many = option.repeated() || option.flag() ||
+                    std::holds_alternative<std::function<void(const std::string&)>>(option.target);
+  if (given.values.size() > 1 && !many) return option.shown_name() + " is given more than once";
+  for (const std::string& value : given.values) {
+    if (const Refusal refusal = store_value(option, value)) return option.shown_name() + ": " + *refusal;
+  }
+  return std::nullopt;
+}
+
+// "-x" and "--x", but not "-", "-5" and "-.5".
+bool looks_like_option(std::string_view word) {
+  return word.size() > 1 && word[0] == '-' && std::string_view("0123456789.").find(word[1]) == std::string_view::npos;
+}
+
+Refusal unknown_option(const CommandSpec& spec, const std::string& word) {
+  std::vector<std::string> names = {"--help"};
+  for (const OptionSpec& option : spec.options) {
+    if (!option.positional()) std::ranges::copy(option.each_name(), std::back_inserter(names));
+  }
+  const std::string name = word.starts_with("--") ? word.substr(0, word.find('=')) : word;
+  return fmt::format("{} is not an option{}", printable(name), did_you_mean(name, names));
+}
+
+const OptionSpec* option_named(const CommandSpec& spec, std::string_view name) {
+  for (const OptionSpec& option : spec.options) {
+    const std::vector<std::string> names = option.each_name();
+    if (!option.positional() && std::ranges::find(names, name) != names.end()) return &option;
+  }
+  return nullptr;
+}
+
+// CLI11 takes the next argument as the value in "--name=". This makes "--name" and "" of it.
+std::vector<std::string> with_empty_values(const CommandSpec& spec, std::span<const std::string> arguments) {
+  const auto takes_value = [&](std::string_view name) {
+    const OptionSpec* option = option_named(spec, name);
+    return option != nullptr && !option->flag();
+  };
+  std::vector<std::string> changed;
+  bool is_value = false;
+  bool after_mark = false;
+  for (const std::string& word : arguments) {
+    after_mark = after_mark || (word == "--" && !is_value);
+    const bool empty = !is_value && !after_mark && word.ends_with('=') && takes_value(word.substr(0, word.size() - 1));
+    changed.push_back(empty ? word.substr(0, word.size() - 1) : word);
+    if (empty) changed.emplace_back();
+    is_value = !is_value && !after_mark && takes_value(word);
+  }
+  return changed;
+}
+
+// What one command's part of a command line contains.
+class CommandLine {
  public:
-  Parser(const CommandSpec& root, const std::string& version) : app_("", root.name) {
-    app_.set_version_flag("--version", version, "");
-    add({&root}, app_);
+  explicit CommandLine(const CommandPath& path, const std::string& version) : spec_(*path.back()) {
+    app_.set_help_flag("-h,--help", "");
+    if (path.size() == 1) app_.set_version_flag("--version", path.front()->name + " " + version, "");
+    app_.allow_extras();
+    for (const OptionSpec& option : spec_.options) {
+      CLI::Option* added = nullptr;
+      if (option.flag()) {
+        added = app_.add_flag(option.names)->disable_flag_override();
+      } else if (!option.positional()) {
+        added = app_.add_option(option.names)->expected(1, -1)->allow_extra_args(false);
+      }
+      added_.push_back(added);
+    }
   }
 
-  int run(int argc, char** argv, const CommandStreams& streams) {
-    try {
-      app_.parse(argc, argv);
-    } catch (const CLI::CallForHelp&) {
-      streams.out.write(help_text(current(), streams.out));
-      return 0;
-    } catch (const CLI::CallForVersion& version) {
-      streams.out.write(std::string(version.what()) + "\n");
-      return 0;
-    } catch (const CLI::ParseError& error) {
-      return refuse(explain(error), streams);
+  // Throws what CLI11 throws: CLI::CallForHelp, CLI::CallForVersion, CLI::ParseError.
+  void parse(std::vector<std::string> arguments) {
+    std::ranges::reverse(arguments);
+    app_.parse(std::move(arguments));
+  }
+
+  // What CLI11 refuses: an option without its value, and a flag with one.
+  std::string explain(const CLI::ParseError& error) const {
+    const std::string text = error.what();
+    const std::string name = text.substr(0, text.find_first_of(": "));
+    const OptionSpec* option = option_named(spec_, name);
+    if (option == nullptr)
+      return option_named(spec_, "") == nullptr && name.starts_with('-') ? name + " takes no value" : text;
+    if (option->flag()) return name + " takes no value";
+    return fmt::format("{} needs a value: {}", name, option->value_text());
+  }
+
+  // Stores the values in the targets of the options.
+  Refusal store() const {
+    std::vector<GivenOption> all;
+    for (std::size_t i = 0; i < added_.size(); ++i) {
+      all.push_back({&spec_.options[i]});
+      if (added_[i] != nullptr) all.back().values = added_[i]->results();
     }
-    const CommandSpec& spec = *current().back();
-    if (spec.check) {
-      if (const std::optional<std::string> message = spec.check()) return refuse(*message, streams);
+    if (Refusal refusal = sort_positionals(all)) return refusal;
+    for (const GivenOption& given : all) {
+      if (Refusal refusal = store_values(given)) return refusal;
     }
-    if (!spec.run) {
-      streams.errors.write(help_text(current(), streams.errors));
-      return kUsageError;
-    }
-    return spec.run(streams);
+    return spec_.check ? spec_.check() : std::nullopt;
   }
 
  private:
-  void add(const Path& path, CLI::App& app) {
-    const CommandSpec& spec = *path.back();
-    paths_[&app] = path;
-    app.set_help_flag("-h,--help", "");
-    for (const OptionSpec& option : spec.options) add_option(app, option);
-    for (const CommandSpec& command : spec.commands) {
-      Path longer = path;
-      longer.push_back(&command);
-      add(longer, *app.add_subcommand(command.name));
-    }
-  }
-
-  // The command that was recognised last.
-  const CLI::App& current_app() const {
-    const CLI::App* app = &app_;
-    while (!app->get_subcommands().empty()) app = app->get_subcommands().back();
-    return *app;
-  }
-  const Path& current() const { return paths_.at(&current_app()); }
-
-  std::string explain(const CLI::ParseError& error) const {
-    if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
-    const std::vector<std::string> left = current_app().remaining(true);
-    if (left.empty()) return error.what();
-    const std::string& word = left.front();
-    const CommandSpec& spec = *current().back();
-    std::vector<std::string> names;
-    const bool is_option = word.size() > 1 && word.starts_with('-');
-    if (is_option) {
-      for (const OptionSpec& option : spec.options) {
-        for (const std::string& name : option.each_name()) names.push_back(name);
+  // The words that CLI11 left over are positional arguments and unknown options.
+  Refusal sort_positionals(std::vector<GivenOption>& all) const {
+    auto next = all.begin();
+    bool after_mark = false;
+    for (const std::string& word : app_.remaining()) {
+      if (!after_mark && word == "--") {
+        after_mark = true;
+        continue;
       }
-      names.emplace_back("--help");
-      const std::string name = word.substr(0, word.find('='));
-      return fmt::format("{} is not an option{}", printable(name), did_you_mean(name, names));
+      if (!after_mark && looks_like_option(word)) return unknown_option(spec_, word);
+      next = std::find_if(next, all.end(), [](const GivenOption& given) {
+        return given.option->positional() && (given.values.empty() || given.option->repeated());
+      });
+      if (next == all.end()) return fmt::format("'{}' is one argument too many", printable(word));
+      next->values.push_back(word);
     }
-    if (spec.commands.empty()) return fmt::format("'{}' is one argument too many", printable(word));
-    for (const CommandSpec& command : spec.commands) {
-      if (!command.hidden) names.push_back(command.name);
-    }
-    return fmt::format("'{}' is not a command{}", printable(word), did_you_mean(word, names));
+    return std::nullopt;
   }
 
-  int refuse(const std::string& message, const CommandStreams& streams) const {
-    const std::string name = path_text(current());
-    streams.errors.write(streams.errors.paint(Style::red, name + ":") + " " + printable_lines(message) + "\nTry '" +
-                         name + " --help'.\n");
-    return kUsageError;
-  }
-
+  const CommandSpec& spec_;
   CLI::App app_;
-  std::map<const CLI::App*, Path> paths_;
+  std::vector<CLI::Option*> added_;  // one for each option of the command; null for positional arguments
 };
+
+int refuse(const CommandPath& path, const std::string& message, const CommandContext& context) {
+  const std::string name = path_text(path);
+  context.errors.write(context.errors.paint(Style::red, name + ":") + " " + printable_lines(message) + "\nTry '" +
+                       name + " --help'.\n");
+  return kUsageError;
+}
+
+int run_command(const CommandPath& path, std::span<const std::string> arguments, const CommandContext& context) {
+  const CommandSpec& spec = *path.back();
+  CommandLine line(path, context.version);
+  try {
+    line.parse(with_empty_values(spec, arguments));
+  } catch (const CLI::CallForHelp&) {
+    context.out.write(help_text(path, context.out));
+    return 0;
+  } catch (const CLI::CallForVersion& version) {
+    context.out.write(std::string(version.what()) + "\n");
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return refuse(path, line.explain(error), context);
+  }
+  if (const Refusal refusal = line.store()) return refuse(path, *refusal, context);
+  if (spec.run) return spec.run(context);
+  context.errors.write(help_text(path, context.errors));
+  return kUsageError;
+}
 
 }  // namespace
 
-int run_command_line(const CommandSpec& root, const std::string& version, int argc, char** argv,
-                     const CommandStreams& streams) {
-  return Parser(root, version).run(argc, argv, streams);
+int run_command_line(const std::vector<std::string>& arguments, const CommandContext& context) {
+  CommandPath path{&context.root};
+  std::span<const std::string> rest = arguments;
+  while (!path.back()->commands.empty() && !rest.empty() && !rest.front().starts_with('-')) {
+    const CommandSpec* const command = find_command(*path.back(), rest.front());
+    if (command == nullptr) {
+      return refuse(path,
+                    fmt::format("'{}' is not a command{}", printable(rest.front()),
+                                did_you_mean(rest.front(), command_names(*path.back()))),
+                    context);
+    }
+    path.push_back(command);
+    rest = rest.subspan(1);
+  }
+  return run_command(path, rest, context);
 }
 
 }  // namespace allm::cli
