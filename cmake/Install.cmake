@@ -1,5 +1,5 @@
 # Rules for cmake --install: headers, libraries, the package `allm` for find_package with its components `stores` and `testing`, the
-# command and its man page, and allm-helper.
+# command with its man pages and completion scripts, and allm-helper.
 
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/allm")
@@ -19,18 +19,27 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/allmConfigVersion.cmake"
 install(FILES "${PROJECT_BINARY_DIR}/allmConfig.cmake" "${PROJECT_BINARY_DIR}/allmConfigVersion.cmake"
   DESTINATION "${package_dir}")
 
-# A relative path to the shared libraries, so that the installed folder can be moved.
+# Relative paths to the libraries, so that the installed folder can be moved.
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY "${CMAKE_INSTALL_FULL_BINDIR}" OUTPUT_VARIABLE path)
-foreach(program IN ITEMS allm_helper allm_cli)
-  if(TARGET ${program})
-    if(BUILD_SHARED_LIBS)
-      set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${path}")
-    endif()
-    install(TARGETS ${program} RUNTIME)
+if(BUILD_SHARED_LIBS)
+  set_target_properties(allm_helper PROPERTIES INSTALL_RPATH "$ORIGIN/${path}")
+endif()
+install(TARGETS allm_helper RUNTIME)
+if(TARGET allm_cli)
+  set_target_properties(allm_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${path}/allm")
+  if(BUILD_SHARED_LIBS)
+    set_target_properties(allm_command PROPERTIES INSTALL_RPATH "$ORIGIN/..")
   endif()
-endforeach()
-if(EXISTS "${PROJECT_SOURCE_DIR}/man/allm.1")
-  install(FILES "${PROJECT_SOURCE_DIR}/man/allm.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+  install(TARGETS allm_cli RUNTIME)
+  install(TARGETS allm_command LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/allm")
+endif()
+if(TARGET allm_command_texts)
+  install(DIRECTORY "${ALLM_COMMAND_TEXTS}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+  install(FILES "${ALLM_COMMAND_TEXTS}/bash" RENAME allm
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+  install(FILES "${ALLM_COMMAND_TEXTS}/zsh" RENAME _allm DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+  install(FILES "${ALLM_COMMAND_TEXTS}/fish" RENAME allm.fish
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
 endif()
 if(EXISTS "${PROJECT_SOURCE_DIR}/LICENSE")
   install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")

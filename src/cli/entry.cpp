@@ -10,11 +10,11 @@
 #include "cli/command/parser.hpp"
 #include "cli/commands.hpp"
 
-namespace allm::cli {
+int allm_command_main(int argc, char** argv) {
+  using namespace allm::cli;
 
-int run_allm(int argc, char** argv) {
-  register_scenario_workers();
-  run_as_worker_if_asked();
+  allm::register_scenario_workers();
+  allm::run_as_worker_if_asked();
 
   const Terminal out(stdout);
   const Terminal errors(stderr);
@@ -23,5 +23,3 @@ int run_allm(int argc, char** argv) {
   const std::vector<std::string> arguments(argc > 0 ? argv + 1 : argv, argv + argc);
   return run_command_line(arguments, {.in = stdin, .out = out, .errors = errors, .root = root, .version = version});
 }
-
-}  // namespace allm::cli

@@ -1,10 +1,8 @@
-// The entry point of the command.
+// The entry point of the library allm-command.so, which src/cli/main.cpp loads.
 #pragma once
 
-namespace allm::cli {
+#define ALLM_COMMAND_ENTRY "allm_command_main"
 
 // Runs a command line and returns the exit code. In a process that was started as a worker it does not return. Call it
 // once, before other threads are started. Blocks.
-int run_allm(int argc, char** argv);
-
-}  // namespace allm::cli
+extern "C" int allm_command_main(int argc, char** argv);

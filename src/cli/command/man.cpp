@@ -143,7 +143,7 @@ std::string man_page(CommandPath path, const std::string& version) {
   const CommandSpec& spec = *path.back();
   const std::string name = page_name(path);
   std::string text = ".TH " + escaped(upper(name)) + " 1 \"\" \"" + escaped(path.front()->name + " " + version) +
-                     "\" \"User Commands\"\n.SH NAME\n" + escaped(name) + " \\- " + escaped(spec.summary) +
+                     "\" \"User Commands\"\n.nh\n.SH NAME\n" + escaped(name) + " \\- " + escaped(spec.summary) +
                      "\n.SH SYNOPSIS\n" + synopsis(path) + ".SH DESCRIPTION\n" +
                      paragraphs(spec.description.empty() ? spec.summary + "." : spec.description);
   if (path.size() > 1) {

@@ -136,8 +136,10 @@ std::vector<std::string> with_empty_values(const CommandSpec& spec, std::span<co
 class CommandLine {
  public:
   explicit CommandLine(const CommandPath& path, const std::string& version) : spec_(*path.back()) {
-    app_.set_help_flag("-h,--help", "");
-    if (path.size() == 1) app_.set_version_flag("--version", path.front()->name + " " + version, "");
+    app_.set_help_flag("-h,--help", "")->disable_flag_override();
+    if (path.size() == 1) {
+      app_.set_version_flag("--version", path.front()->name + " " + version, "")->disable_flag_override();
+    }
     app_.allow_extras();
     for (const OptionSpec& option : spec_.options) {
       CLI::Option* added = nullptr;
@@ -160,10 +162,9 @@ class CommandLine {
   std::string explain(const CLI::ParseError& error) const {
     const std::string text = error.what();
     const std::string name = text.substr(0, text.find_first_of(": "));
-    const OptionSpec* option = option_named(spec_, name);
-    if (option == nullptr)
-      return option_named(spec_, "") == nullptr && name.starts_with('-') ? name + " takes no value" : text;
-    if (option->flag()) return name + " takes no value";
+    const OptionSpec* const option = option_named(spec_, name);
+    // CLI11 names flags without their dashes.
+    if (option == nullptr) return "--" + printable(name) + " takes no value";
     return fmt::format("{} needs a value: {}", name, option->value_text());
   }
 
