@@ -1,10 +1,11 @@
 # The command allm. The program itself only prints its version and loads the library allm-command.so, which contains the
 # commands: loading libcurl, libpq and their forty libraries takes several times as long as starting a program.
 
-# src/cli without main.cpp is a library of its own, so that tests can link it.
+# src/cli without main.cpp and entry.cpp is a library of its own, so that tests can link it.
 set(entry "${PROJECT_SOURCE_DIR}/src/cli/entry.cpp")
-list(REMOVE_ITEM ALLM_CLI_SOURCES "${entry}")
-add_library(allm_cli_lib STATIC EXCLUDE_FROM_ALL ${ALLM_CLI_SOURCES})
+set(sources ${ALLM_CLI_SOURCES})
+list(REMOVE_ITEM sources "${entry}")
+add_library(allm_cli_lib STATIC EXCLUDE_FROM_ALL ${sources})
 target_include_directories(allm_cli_lib PUBLIC src)
 target_link_libraries(allm_cli_lib PUBLIC allm_stores_lib allm_testing_lib fmt::fmt PRIVATE CLI11::CLI11 allm_flags)
 allm_use_pch(allm_cli_lib)
@@ -21,8 +22,7 @@ add_executable(allm_cli "${ALLM_CLI_MAIN}")
 set_target_properties(allm_cli PROPERTIES OUTPUT_NAME allm RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}"
   BUILD_RPATH "$ORIGIN")
 target_include_directories(allm_cli PRIVATE src)
-target_compile_definitions(allm_cli PRIVATE
-  ALLM_VERSION="${PROJECT_VERSION}" ALLM_COMMAND_LIBRARY="$<TARGET_FILE_NAME:allm_command>")
+target_compile_definitions(allm_cli PRIVATE ALLM_VERSION="${PROJECT_VERSION}")
 target_link_libraries(allm_cli PRIVATE ${CMAKE_DL_LIBS} allm_flags)
 add_dependencies(allm_cli allm_command)
 

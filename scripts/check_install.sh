@@ -104,7 +104,17 @@ cmake --build "$work/built" -j "${JOBS:-2}"
 "$work/built/program" >/dev/null
 "$work/built/tests" >/dev/null
 (cd "$work" && built/stores)
-[ ! -x "$work/prefix/bin/allm" ] || "$work/prefix/bin/allm" --version >/dev/null
+if [ -x "$work/prefix/bin/allm" ]; then
+  # In a folder that was moved, so that no path of the build is used.
+  mv "$work/prefix" "$work/moved"
+  "$work/moved/bin/allm" --version >/dev/null
+  "$work/moved/bin/allm" help >/dev/null
+  for file in man/man1/allm.1 man/man1/allm-ask.1 bash-completion/completions/allm zsh/site-functions/_allm \
+    fish/vendor_completions.d/allm.fish; do
+    [ -s "$work/moved/share/$file" ] || { echo "share/$file is not installed" >&2; exit 1; }
+  done
+  mv "$work/moved" "$work/prefix"
+fi
 if nm -C --defined-only "$work"/prefix/lib*/liballm.* 2>/dev/null | grep -q 'allm::FakeAdapter'; then
   echo "allm::allm contains parts of allm::testing" >&2
   exit 1

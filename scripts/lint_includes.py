@@ -13,6 +13,7 @@ Rules:
   4. Every file included with quotes exists; paths start at src/ or at include/.
   5. File names are snake_case.
   6. Examples, tests and benchmarks do not include the headers in allm/detail/.
+  7. Only src/cli/command/parser.cpp includes CLI11.
 Tests (*_test.cpp) may include every layer except the command, because they may need an engine with a scripted model, and
 the shared headers in tests/.
 """
@@ -56,6 +57,9 @@ PUBLIC_THIRD_PARTY = {"nlohmann/json.hpp", "nlohmann/json_fwd.hpp"}
 # The bridge to Asio, which no other file of include/ or src/ may include.
 ASIO_BRIDGE = "allm/asio.hpp"
 ASIO_FILES = {"include/allm/asio.hpp", "include/allm/detail/asio_operation.hpp"}
+
+# The only file that includes CLI11.
+COMMAND_LINE_PARSER = "src/cli/command/parser.cpp"
 
 
 def is_allowed_in_public(path, target):
@@ -137,7 +141,9 @@ def check(root):
             if test and target.startswith("tests/") and (root / target).is_file():
                 continue
             if style == "<":
-                if target.startswith("allm/"):
+                if target.startswith("CLI/") and path != COMMAND_LINE_PARSER:
+                    problems.append(f"{where}: only {COMMAND_LINE_PARSER} includes <{target}>")
+                elif target.startswith("allm/"):
                     problems.append(f'{where}: write "{target}", not <{target}>')
                 elif public and re.search(r"[/.]", target) and not is_allowed_in_public(path, target):
                     problems.append(f"{where}: a public header shows no type of <{target}>")
@@ -205,6 +211,8 @@ SELF_TEST = [
     ({"src/data/a.cpp": "#include <allm/json.hpp>\n"}, 'write "allm/json.hpp"'),
     ({"src/data/a_test.cpp": '#include "tests/fixture.hpp"\n', "tests/fixture.hpp": ""}, None),
     ({"src/data/a.cpp": '#include "tests/fixture.hpp"\n', "tests/fixture.hpp": ""}, 'no "tests/fixture.hpp"'),
+    ({"src/cli/ask.cpp": "#include <CLI/CLI.hpp>\n"}, "only src/cli/command/parser.cpp"),
+    ({"src/cli/command/parser.cpp": "#include <CLI/CLI.hpp>\n"}, None),
     ({"src/data/a.cpp": '/*\n#include "cli/main.hpp"\n*/\n// #include "cli/main.hpp"\n'}, None),
 ]
 

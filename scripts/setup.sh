@@ -15,7 +15,8 @@ build_packages="
     libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libssl-dev libboost-dev"
 test_packages="
     clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev llvm-19
-    util-linux json-schema-test-suite nghttp2-proxy postgresql"
+    util-linux json-schema-test-suite nghttp2-proxy postgresql
+    groff-base man-db zsh fish"
 # An npm that was not installed by Debian's packages is as good.
 foreign_packages=""
 command -v npm >/dev/null || foreign_packages="nodejs npm"

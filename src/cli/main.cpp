@@ -8,8 +8,8 @@
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "--version") return std::puts("allm " ALLM_VERSION) < 0 ? 1 : 0;
-  void* const commands = dlopen(ALLM_COMMAND_LIBRARY, RTLD_LAZY | RTLD_LOCAL);
-  void* const entry = commands == nullptr ? nullptr : dlsym(commands, ALLM_COMMAND_ENTRY);
+  void* const commands = dlopen(allm::cli::kCommandLibrary, RTLD_LAZY | RTLD_LOCAL);
+  void* const entry = commands == nullptr ? nullptr : dlsym(commands, allm::cli::kCommandEntry);
   if (entry == nullptr) {
     std::fprintf(stderr, "allm: it is not installed completely: %s\n", dlerror());
     return 1;

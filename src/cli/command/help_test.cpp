@@ -17,16 +17,14 @@ using ::testing::Not;
 CommandSpec example_command(std::string& model, bool& json, std::int64_t& turns, std::vector<std::string>& files) {
   CommandSpec spec{.name = "ask",
                    .summary = "Ask a model",
-                   .description = "The question is followed by piped input, if there is any, and by the contents of the "
-                                  "files that are named.\n\nOnly the answer is printed."};
-  spec.options = {{.names = "file", .value = "FILE", .help = "Files to add.", .target = &files},
-                  {.names = "-m,--model", .value = "MODEL", .help = "The model.", .target = &model, .required = true},
-                  {.names = "--json", .help = "Print JSON lines.", .target = &json},
-                  {.names = "--the-most-turns-of-a-run",
-                   .value = "N",
-                   .help = "A limit.",
-                   .target = &turns,
-                   .show_default = true}};
+                   .description =
+                       "The question is followed by piped input, if there is any, and by the contents of the "
+                       "files that are named.\n\nOnly the answer is printed."};
+  spec.options = {
+      {.names = "file", .value = "FILE", .help = "Files to add.", .target = &files},
+      {.names = "-m,--model", .value = "MODEL", .help = "The model.", .target = &model, .required = true},
+      {.names = "--json", .help = "Print JSON lines.", .target = &json},
+      {.names = "--the-most-turns-of-a-run", .value = "N", .help = "A limit.", .target = &turns, .show_default = true}};
   spec.examples = {{"ask -m x notes.txt", "Ask about a file."}};
   spec.exit_codes = {{0, "The model has answered."}};
   spec.sections = {{.title = "Models", .entries = {{"demo", "Needs no key."}}},

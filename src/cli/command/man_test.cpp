@@ -25,8 +25,7 @@ TEST(ManPages, HaveTheOptionsOfTheirCommandsAndOfThoseBelow) {
   const std::vector<ManPage> pages = man_pages(root, "1.2.3");
   EXPECT_THAT(pages[0].text, HasSubstr(".TH PROG 1 \"\" \"prog 1.2.3\" \"User Commands\"\n"));
   EXPECT_THAT(pages[0].text, Not(HasSubstr("secret")));
-  EXPECT_THAT(pages[1].text,
-              HasSubstr(".TP\n\\fB\\-n\\fR, \\fB\\-\\-number\\fR \\fIN\\fR\nA number. Default: 7.\n"));
+  EXPECT_THAT(pages[1].text, HasSubstr(".TP\n\\fB\\-n\\fR, \\fB\\-\\-number\\fR \\fIN\\fR\nA number. Default: 7.\n"));
   EXPECT_THAT(pages[1].text, HasSubstr("\\fB\\-\\-lane\\fR \\fBthread|worker\\fR\n"));
   EXPECT_THAT(pages[3].text, HasSubstr(".SS prog group one\n"));
 }
@@ -35,7 +34,8 @@ TEST(ManPages, TextsAreNotInterpreted) {
   const CommandSpec root{
       .name = "prog", .summary = ".so /etc/passwd", .description = ".pso date\n\n'back\\slash' \"quoted\" -x `y` ^~"};
   const std::string text = man_pages(root, "1").front().text;
-  EXPECT_THAT(text, HasSubstr("\n\\&.pso date\n.PP\n\\(aqback\\(rsslash\\(aq \\(dqquoted\\(dq \\-x \\(gay\\(ga \\(ha\\(ti\n"));
+  EXPECT_THAT(
+      text, HasSubstr("\n\\&.pso date\n.PP\n\\(aqback\\(rsslash\\(aq \\(dqquoted\\(dq \\-x \\(gay\\(ga \\(ha\\(ti\n"));
   EXPECT_THAT(text, Not(HasSubstr("\n.so")));
 }
 

@@ -19,10 +19,26 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 TEST(Parser, StoresValuesOfEveryType) {
-  const TestRun run =
-      run_test_command({"all", "-f", "-n", "-3", "--factor=0.25", "--large", "-9223372036854775808", "--count", "12",
-                        "--text", "a b", "--maybe-factor", "1e3", "--maybe-large", "-5", "--maybe-count=0",
-                        "--maybe-text", "x", "--lane", "worker"});
+  const TestRun run = run_test_command({"all",
+                                        "-f",
+                                        "-n",
+                                        "-3",
+                                        "--factor=0.25",
+                                        "--large",
+                                        "-9223372036854775808",
+                                        "--count",
+                                        "12",
+                                        "--text",
+                                        "a b",
+                                        "--maybe-factor",
+                                        "1e3",
+                                        "--maybe-large",
+                                        "-5",
+                                        "--maybe-count=0",
+                                        "--maybe-text",
+                                        "x",
+                                        "--lane",
+                                        "worker"});
   EXPECT_EQ(run.code, 0) << run.errors;
   EXPECT_TRUE(run.targets.flag);
   EXPECT_EQ(run.targets.number, -3);
@@ -48,7 +64,8 @@ TEST(Parser, OptionsThatAreNotGivenKeepTheirDefaults) {
 }
 
 TEST(Parser, RepeatedOptionsTakeOneValueEach) {
-  const TestRun run = run_test_command({"all", "-w", "a", "-wb", "first", "--word=c", "--path", "p/q", "second", "third"});
+  const TestRun run =
+      run_test_command({"all", "-w", "a", "-wb", "first", "--word=c", "--path", "p/q", "second", "third"});
   EXPECT_EQ(run.code, 0) << run.errors;
   EXPECT_THAT(run.targets.words, ElementsAre("a", "b", "c"));
   EXPECT_THAT(run.targets.paths, ElementsAre("p/q"));
@@ -57,8 +74,8 @@ TEST(Parser, RepeatedOptionsTakeOneValueEach) {
 }
 
 TEST(Parser, ValuesAreTakenLiterally) {
-  const TestRun run = run_test_command({"all", "-t", "--flag", "-w", "[a,b]", "-w", "{}", "-w", "", "--word=", "--maybe-text=",
-                                        "--", "-x", "--", "[c,d]", "++"});
+  const TestRun run = run_test_command({"all", "-t", "--flag", "-w", "[a,b]", "-w", "{}", "-w", "",
+                                        "--word=", "--maybe-text=", "--", "-x", "--", "[c,d]", "++"});
   EXPECT_EQ(run.code, 0) << run.errors;
   EXPECT_EQ(run.targets.text, "--flag");
   EXPECT_FALSE(run.targets.flag);
@@ -163,7 +180,8 @@ rc::Gen<std::string> words() {
   return rc::gen::oneOf(
       rc::gen::element<std::string>("all", "strict", "group", "one", "--", "-", "++", "--help", "-h", "--version", "-f",
                                     "--flag", "-n", "--number", "-t", "--text=", "--word", "-w", "--lane", "thread",
-                                    "[a,b]", "{}", "-5", "--=", "---", "-=", "--count=1", "-ffft", "=", "", "%", "\xff"),
+                                    "[a,b]", "{}", "-5", "--=", "---", "-=", "--count=1", "-ffft", "=", "", "%",
+                                    "\xff"),
       rc::gen::string<std::string>(),
       rc::gen::map(rc::gen::string<std::string>(), [](const std::string& text) { return "--" + text; }),
       rc::gen::map(rc::gen::string<std::string>(), [](const std::string& text) { return "-" + text; }),
