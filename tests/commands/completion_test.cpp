@@ -54,7 +54,7 @@ class Completions {
         "fish --no-config -c 'source fish_script; complete -C \"$(cat line)\" | string replace -r \"\\t.*\" \"\"'",
         line);
   }
-  // The candidates themselves, and then the line after the completion.
+  // The candidates, as they are inserted, and then the line after the completion.
   Words zsh(const std::string& line) { return candidates("zsh -f zsh_try", line); }
   // What the shell makes of a line: its words.
   Words words_of(const std::string& shell, const std::string& line) {
@@ -63,7 +63,7 @@ class Completions {
   }
 
  private:
-  static constexpr const char* kBashTry = R"(
+  static constexpr const char* kBashTry = R"SCRIPT(
 compopt() { printf 'compopt %s\n' "$*"; }
 COMP_WORDBREAKS=$' \t\n"\'@><=;|&(:'
 source bash_script
@@ -71,11 +71,11 @@ complete -p allm >/dev/null || exit 1
 COMP_LINE=$(cat line) COMP_POINT=${#COMP_LINE}
 _allm allm
 if (( ${#COMPREPLY[@]} )); then printf '%s\n' "${COMPREPLY[@]}"; fi
-)";
-  static constexpr const char* kZshSetup = R"(
+)SCRIPT";
+  static constexpr const char* kZshSetup = R"SCRIPT(
 PROMPT=
 autoload -U compinit
-compinit -u -D
+compinit -u -d zcompdump
 source zsh_script
 zstyle ':completion:*' insert-tab false
 compadd() {
@@ -87,25 +87,27 @@ compadd() {
 }
 report() { print -r -- $BUFFER >>candidates; print 'DO''NE'; }
 zle -N report
+completed() { print 'COMP''LETED' }
+comppostfuncs=(completed)
 bindkey '^X' report
 bindkey '^I' complete-word
 print 'REA''DY'
-)";
-  static constexpr const char* kZshTry = R"(
+)SCRIPT";
+  static constexpr const char* kZshTry = R"SCRIPT(
 zmodload zsh/zpty
 zpty shell zsh -f -i
 zpty -w shell 'source ./zsh_setup'
 zpty -r shell output '*READY*'
-zpty -n -w shell "$(<line)"$'\t\C-x'
+zpty -n -w shell "$(<line)"$'\t'
+zpty -r shell output '*COMPLETED*'
+zpty -n -w shell $'\C-x'
 zpty -r shell output '*DONE*'
 zpty -d shell
 cat candidates
 rm candidates
-)";
+)SCRIPT";
 
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(rig_.folder() / name) << text;
-  }
+  void write(const std::string& name, const std::string& text) const { std::ofstream(rig_.folder() / name) << text; }
   CommandResult run(const std::string& line) const {
     const std::string folder = rig_.folder().string();
     const std::string programs = std::filesystem::path(ALLM_COMMAND).parent_path().string();
@@ -178,18 +180,26 @@ TEST(ZshCompletion, OffersWhatTheDataHas) {
   EXPECT_THAT(shell.zsh("allm ask --mo"), ElementsAre("--model", "allm ask --model="));
   EXPECT_THAT(shell.zsh("allm ask -m openai:gpt-4.1-m"), Contains("allm ask -m openai:gpt-4.1-mini "));
   EXPECT_THAT(shell.zsh("allm scenario --lane="), IsSupersetOf({"thread", "worker"}));
-  EXPECT_THAT(shell.zsh("allm scenario zsh_s"), Contains("allm scenario zsh_script "));
+  EXPECT_THAT(shell.zsh("allm scenario zsh_sc"), Contains("allm scenario zsh_script "));
   EXPECT_THAT(shell.zsh("allm completion f"), ElementsAre("fish", "allm completion fish "));
 }
 
 TEST(ZshCompletion, HostileIdsStayOneWordAndAreNotExecuted) {
   if (!Completions::has("zsh")) GTEST_SKIP() << "zsh is not installed";
   Completions shell;
-  const Words found = shell.zsh("allm sessions show ");
-  EXPECT_THAT(found, IsSupersetOf(kHostile));
+  Words found = shell.zsh("allm sessions show ");
+  ASSERT_EQ(found.back(), "allm sessions show ");
+  found.pop_back();
+  Words inserted;
+  for (const std::string& candidate : found) {
+    const Words words = shell.words_of("zsh -f", candidate);
+    EXPECT_EQ(words.size(), 1U) << candidate;
+    inserted.insert(inserted.end(), words.begin(), words.end());
+  }
+  EXPECT_THAT(inserted, ::testing::UnorderedElementsAreArray(kHostile));
   EXPECT_THAT(shell.zsh("allm sessions show two"), Contains("allm sessions show two\\ words "));
   const Words line = shell.zsh("allm sessions show \\$");
-  ASSERT_THAT(line, Contains("$(touch hacked)"));
+  ASSERT_EQ(line.size(), 2U);
   EXPECT_THAT(shell.words_of("zsh -f", line.back()), ElementsAre("allm", "sessions", "show", "$(touch hacked)"));
 }
 

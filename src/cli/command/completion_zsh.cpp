@@ -24,10 +24,9 @@ std::string zsh_function(const CommandPath& path) {
   return name;
 }
 
-// ":MODEL:_allm_values models"
+// ":MODEL: _allm_values models". The space keeps _arguments from adding options to the call.
 std::string zsh_value(const OptionSpec& option, const std::string& root) {
-  const std::string begin =
-      ":" + zsh_text(option.positional() && option.value.empty() ? option.names : option.value) + ":";
+  const std::string begin = ":" + zsh_text(option.value.empty() ? "value" : option.value) + ":";
   if (!option.choices.empty()) {
     std::string choices;
     for (const std::string& choice : option.choices) choices += (choices.empty() ? "" : " ") + choice;
@@ -35,7 +34,7 @@ std::string zsh_value(const OptionSpec& option, const std::string& root) {
   }
   switch (option.completion) {
     case Completion::nothing:
-      return begin + " ";
+      return begin + "()";
     case Completion::files:
       return begin + "_files";
     case Completion::directories:
@@ -43,11 +42,11 @@ std::string zsh_value(const OptionSpec& option, const std::string& root) {
     case Completion::commands:
       return begin + "_" + root + "_commands_of_" + root;
     case Completion::models:
-      return begin + "_" + root + "_values models";
+      return begin + " _" + root + "_values models";
     case Completion::sessions:
-      return begin + "_" + root + "_values sessions";
+      return begin + " _" + root + "_values sessions";
   }
-  return begin + " ";
+  return begin + "()";
 }
 
 void add_specification(std::string& list, const std::string& specification) {
