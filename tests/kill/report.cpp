@@ -1,0 +1,77 @@
+#include "tests/kill/report.hpp"
+
+#include <cstdio>
+#include <numeric>
+
+namespace allm::kill_matrix {
+namespace {
+
+int sum(const std::array<int, 3>& numbers) { return std::accumulate(numbers.begin(), numbers.end(), 0); }
+
+void complain(const char* what, std::size_t cell, const std::string& session, const std::string& why) {
+  std::fprintf(stderr, "%s in session %s (%s, %s lane): %s\n", what, session.c_str(), kCells[cell].store.c_str(),
+               kCells[cell].lane.c_str(), why.c_str());
+}
+
+}  // namespace
+
+void Report::add(std::size_t cell, const Trial& trial) {
+  const std::lock_guard lock(mutex_);
+  Counts& counts = cells_[cell];
+  ++counts.sessions;
+  for (std::size_t i = 0; i < counts.deaths.size(); ++i) counts.deaths[i] += trial.deaths[i];
+  counts.resumes += trial.resumes;
+  calls_.insert(trial.calls.begin(), trial.calls.end());
+  for (const std::string& what : trial.verdict.duplicates) {
+    ++counts.duplicates;
+    complain("DUPLICATE", cell, trial.id, what);
+  }
+  for (const std::string& what : trial.verdict.losses) {
+    ++counts.losses;
+    complain("LOSS", cell, trial.id, what);
+  }
+  if (!trial.session) {
+    ++counts.losses;
+    complain("LOSS", cell, trial.id, trial.error);
+  }
+}
+
+void Report::add_loss(std::size_t cell, const std::string& session, const std::string& what) {
+  const std::lock_guard lock(mutex_);
+  ++cells_[cell].losses;
+  complain("LOSS", cell, session, what);
+}
+
+int Report::deaths() const {
+  const std::lock_guard lock(mutex_);
+  int all = 0;
+  for (const Counts& counts : cells_) all += sum(counts.deaths);
+  return all;
+}
+
+bool Report::print() const {
+  const std::lock_guard lock(mutex_);
+  Counts all;
+  for (std::size_t cell = 0; cell < kCells.size(); ++cell) {
+    const Counts& counts = cells_[cell];
+    print_line(kCells[cell].store + ", " + kCells[cell].lane + " lane", counts);
+    all.sessions += counts.sessions;
+    for (std::size_t i = 0; i < all.deaths.size(); ++i) all.deaths[i] += counts.deaths[i];
+    all.resumes += counts.resumes;
+    all.duplicates += counts.duplicates;
+    all.losses += counts.losses;
+  }
+  print_line("kill matrix", all);
+  std::printf("different system calls at whose entry it was killed: %zu\n", calls_.size());
+  return all.duplicates == 0 && all.losses == 0;
+}
+
+void Report::print_line(const std::string& name, const Counts& counts) {
+  std::printf(
+      "%-24s %5d sessions, %5d deaths (%d at commits, %d at system calls, %d at moments), %5d resumes, %d duplicates, "
+      "%d losses\n",
+      (name + ":").c_str(), counts.sessions, sum(counts.deaths), counts.deaths[0], counts.deaths[1], counts.deaths[2],
+      counts.resumes, counts.duplicates, counts.losses);
+}
+
+}  // namespace allm::kill_matrix
