@@ -60,11 +60,10 @@ std::vector<Approval> suspend_guarded(std::span<const ToolCall> calls) {
 
 ToolOutcome handle(const Json& /*arguments*/, const ToolContext& context) {
   const std::string& id = context.tool_call().id;
-  note_effect(context.context().at("effects").get<std::string>(),
-              {.what = "run",
-               .life = context.context().at("life").get<int>(),
-               .subject = id,
-               .key = std::string(context.idempotency_key())});
+  note_effect(context.context().at("effects").get<std::string>(), {.what = "run",
+                                                                   .life = context.context().at("life").get<int>(),
+                                                                   .subject = id,
+                                                                   .key = std::string(context.idempotency_key())});
   if (context.tool_call().name == "question") return ask_user("Go on?");
   return ok("done by " + id);
 }

@@ -7,9 +7,9 @@
 namespace allm::kill_matrix {
 
 struct Effect {
-  // "run": a handler ran the call `subject`. "model": the model was paid for the message `subject`. "told": the consumer
-  // got an event, which `key` names, about `subject`. "turn": the consumer got the session of version `subject`.
-  // "lease": the program got a lease with the fence `subject`. "commits": the life made `subject` commits.
+  // "run": a handler ran the call `subject`. "model": the model was paid for the message `subject`. "told": the
+  // consumer got an event, which `key` names, about `subject`. "turn": the consumer got the session of version
+  // `subject`. "lease": the program got a lease with the fence `subject`. "commits": the life made `subject` commits.
   std::string what = {};
   int life = 0;
   std::string subject = {};

@@ -1,7 +1,7 @@
 // The kill matrix: a program that runs sessions on a store is killed with SIGKILL at each commit of the journal, at
-// random system calls and at random moments, started again and resumed, until its session is complete. This is done with
-// tools in threads and in workers, on SQLite and on PostgreSQL. What the program really did is counted in a file of its
-// own. Usage: allm_kill_matrix [kills]
+// random system calls and at random moments, started again and resumed, until its session is complete. This is done
+// with tools in threads and in workers, on SQLite and on PostgreSQL. What the program really did is counted in a file
+// of its own. Usage: allm_kill_matrix [kills]
 #include <atomic>
 #include <cstddef>
 #include <cstdio>
@@ -116,8 +116,9 @@ class Matrix {
       if (number >= plan.sessions_of_all_commits() && report_.deaths() >= kills_) break;
       const Plan::Session session = plan.session(number);
       StoreAccess& access = stores.of(session.cell, session.keeps_store_open);
-      const Trial trial = run_trial(access, kCells[session.cell].lane, folder_.file("effects." + std::to_string(number)),
-                                    session.death_of, &undisturbed_[session.cell].session);
+      const Trial trial =
+          run_trial(access, kCells[session.cell].lane, folder_.file("effects." + std::to_string(number)),
+                    session.death_of, &undisturbed_[session.cell].session);
       report_.add(session.cell, trial);
       if (trial.session) kept.push_back({&access, session.cell, *trial.session});
     }

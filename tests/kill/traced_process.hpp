@@ -14,8 +14,8 @@ struct TracedEnd {
 
 // `process` is a child of the calling thread, called PTRACE_TRACEME and stops itself. It is killed with SIGKILL at its
 // entry or exit of a system call with the number `kill_at`, counted from 1 over all its threads: at an entry, the call
-// is not made. If it makes fewer, it ends by itself. Its children are not traced. Blocks until it has ended; the calling
-// thread must have no other children.
+// is not made. If it makes fewer, it ends by itself. Its children are not traced. Blocks until it has ended; the
+// calling thread must have no other children.
 TracedEnd kill_at_system_call(pid_t process, std::int64_t kill_at);
 
 }  // namespace allm::kill_matrix

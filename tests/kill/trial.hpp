@@ -43,13 +43,13 @@ struct Undisturbed {
 };
 
 struct Trial {
-  std::string id = {};                                // of the session
-  std::optional<Session> session = std::nullopt;      // when it was complete
-  std::array<int, 3> deaths = {};                     // at commits, at system calls, at moments
-  std::set<std::int64_t> calls = {};                  // the system calls at whose entries it was killed
-  int resumes = 0;                                    // of runs that a death had interrupted
-  LifeEnd last = {};                                  // of the last life
-  std::string error = {};                             // why the session did not become complete
+  std::string id = {};                            // of the session
+  std::optional<Session> session = std::nullopt;  // when it was complete
+  std::array<int, 3> deaths = {};                 // at commits, at system calls, at moments
+  std::set<std::int64_t> calls = {};              // the system calls at whose entries it was killed
+  int resumes = 0;                                // of runs that a death had interrupted
+  LifeEnd last = {};                              // of the last life
+  std::string error = {};                         // why the session did not become complete
   Verdict verdict = {};
 };
 

@@ -69,8 +69,7 @@ int live(const Life& life) {
     if (!has_open_run(stored->session) && stored->session.status == SessionStatus::completed) break;
     if (const Result<StoredTurn> turn = run_once(runner, *stored, life); !turn) return exit_status(turn.error());
   }
-  note_effect(life.effects,
-              {.what = "commits", .life = life.number, .subject = std::to_string(store->commits())});
+  note_effect(life.effects, {.what = "commits", .life = life.number, .subject = std::to_string(store->commits())});
   return kComplete;
 }
 
