@@ -10,6 +10,7 @@ struct Effect {
   // "run": a handler ran the call `subject`. "model": the model was paid for the message `subject`. "told": the
   // consumer got an event, which `key` names, about `subject`. "turn": the consumer got the session of version
   // `subject`. "lease": the program got a lease with the fence `subject`. "commits": the life made `subject` commits.
+  // "killed": the program was killed `key` ("before" or "after") the commit of a fact of the kind `subject`.
   std::string what = {};
   int life = 0;
   std::string subject = {};

@@ -36,9 +36,9 @@ class KillingStore : public SessionStore {
   Result<Committed> commit(const Commit& change) override {
     const std::lock_guard lock(mutex_);
     const bool is_now = ++commits_ == life_.death.at;
-    if (is_now && life_.death.kind == DeathKind::before_commit) raise(SIGKILL);
+    if (is_now && life_.death.kind == DeathKind::before_commit) die("before", change);
     Result<Committed> committed = store_->commit(change);
-    if (is_now && life_.death.kind == DeathKind::after_commit) raise(SIGKILL);
+    if (is_now && life_.death.kind == DeathKind::after_commit) die("after", change);
     return committed;
   }
   Result<std::vector<LogEntry>> read_log(const std::string& id, std::int64_t after, std::size_t limit,
@@ -61,6 +61,13 @@ class KillingStore : public SessionStore {
   Status release(const Lease& lease) override { return store_->release(lease); }
 
  private:
+  void die(const char* when, const Commit& change) const {
+    for (const LogEntry& entry : change.entries) {
+      note_effect(life_.effects, {.what = "killed", .life = life_.number, .subject = entry.kind, .key = when});
+    }
+    raise(SIGKILL);
+  }
+
   const std::shared_ptr<SessionStore> store_;
   const Life life_;
   std::mutex mutex_;

@@ -13,26 +13,37 @@ void complain(const char* what, std::size_t cell, const std::string& session, co
                kCells[cell].lane.c_str(), why.c_str());
 }
 
+std::string joined(const std::set<std::string>& words) {
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "" : ", ") + word;
+  return all;
+}
+
 }  // namespace
 
 void Report::add(std::size_t cell, const Trial& trial) {
   const std::lock_guard lock(mutex_);
   Counts& counts = cells_[cell];
   ++counts.sessions;
+  const int before = all_deaths();
   for (std::size_t i = 0; i < counts.deaths.size(); ++i) counts.deaths[i] += trial.deaths[i];
   counts.resumes += trial.resumes;
+  constexpr int kDeathsPerLine = 1'000;
+  const int after = all_deaths();
+  if (before / kDeathsPerLine != after / kDeathsPerLine) std::fprintf(stderr, "%d deaths so far\n", after);
   calls_.insert(trial.calls.begin(), trial.calls.end());
+  facts_.insert(trial.facts.begin(), trial.facts.end());
   for (const std::string& what : trial.verdict.duplicates) {
     ++counts.duplicates;
-    complain("DUPLICATE", cell, trial.id, what);
+    complain("DUPLICATE", cell, trial.id, what + "; " + trial.course);
   }
   for (const std::string& what : trial.verdict.losses) {
     ++counts.losses;
-    complain("LOSS", cell, trial.id, what);
+    complain("LOSS", cell, trial.id, what + "; " + trial.course);
   }
   if (!trial.session) {
     ++counts.losses;
-    complain("LOSS", cell, trial.id, trial.error);
+    complain("LOSS", cell, trial.id, trial.error + "; " + trial.course);
   }
 }
 
@@ -44,6 +55,10 @@ void Report::add_loss(std::size_t cell, const std::string& session, const std::s
 
 int Report::deaths() const {
   const std::lock_guard lock(mutex_);
+  return all_deaths();
+}
+
+int Report::all_deaths() const {
   int all = 0;
   for (const Counts& counts : cells_) all += sum(counts.deaths);
   return all;
@@ -62,7 +77,8 @@ bool Report::print() const {
     all.losses += counts.losses;
   }
   print_line("kill matrix", all);
-  std::printf("different system calls at whose entry it was killed: %zu\n", calls_.size());
+  std::printf("it was killed at the entry of %zu different system calls, and at the commits of these facts: %s\n",
+              calls_.size(), joined(facts_).c_str());
   return all.duplicates == 0 && all.losses == 0;
 }
 

@@ -23,7 +23,7 @@ inline const std::array<Cell, 4> kCells = {
 
 class Report {
  public:
-  // Counts the trial and prints what is wrong with it.
+  // Counts the trial and prints what is wrong with it, and from time to time how many deaths there were.
   void add(std::size_t cell, const Trial& trial);
   void add_loss(std::size_t cell, const std::string& session, const std::string& what);
   int deaths() const;
@@ -38,11 +38,13 @@ class Report {
     int duplicates = 0;
     int losses = 0;
   };
+  int all_deaths() const;
   static void print_line(const std::string& name, const Counts& counts);
 
   mutable std::mutex mutex_;
   std::array<Counts, kCells.size()> cells_ = {};
   std::set<std::int64_t> calls_;
+  std::set<std::string> facts_;
 };
 
 }  // namespace allm::kill_matrix

@@ -35,6 +35,10 @@ void count_death(Trial& trial, const Death& death, const LifeEnd& end) {
   const bool is_call = death.kind == DeathKind::at_system_call;
   ++trial.deaths[is_call ? 1 : death.kind == DeathKind::at_moment ? 2 : 0];
   if (end.call >= 0) trial.calls.insert(end.call);
+  constexpr std::array<const char*, 5> kPlaces = {"", "before commit ", "after commit ", "at entry or exit ",
+                                                  "moment "};
+  trial.course += (trial.course.empty() ? "killed " : ", ") +
+                  std::string(kPlaces[static_cast<std::size_t>(death.kind)]) + std::to_string(death.at);
 }
 
 // The life has ended and the session is not complete.
@@ -88,6 +92,9 @@ Trial run_trial(StoreAccess& access, const std::string& lane, const std::string&
   trial.session = records->stored.session;
   history.at_end = *std::move(records);
   history.effects = read_effects(effects);
+  for (const Effect& effect : history.effects) {
+    if (effect.what == "killed") trial.facts.insert(effect.key + " " + effect.subject);
+  }
   if (undisturbed != nullptr) trial.verdict = judge(history, *undisturbed);
   return trial;
 }

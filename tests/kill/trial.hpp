@@ -47,6 +47,8 @@ struct Trial {
   std::optional<Session> session = std::nullopt;  // when it was complete
   std::array<int, 3> deaths = {};                 // at commits, at system calls, at moments
   std::set<std::int64_t> calls = {};              // the system calls at whose entries it was killed
+  std::set<std::string> facts = {};               // the kinds of facts at whose commits, with "before" or "after"
+  std::string course = {};                        // its deaths, for messages
   int resumes = 0;                                // of runs that a death had interrupted
   LifeEnd last = {};                              // of the last life
   std::string error = {};                         // why the session did not become complete
