@@ -151,6 +151,7 @@ function(allm_add_kill_matrix)
     allm_stores_lib allm_testing_lib allm_store_rig Threads::Threads allm_flags)
   allm_use_program_pch(allm_kill_matrix)
   allm_add_test(allm_kill_matrix 1800 unit $<TARGET_FILE:allm_kill_matrix>)
+  set_tests_properties(allm_kill_matrix PROPERTIES COST 150)
 endfunction()
 
 # tests/foreign/: the program through which `make foreign` calls models. Only that job builds it.

@@ -2,14 +2,13 @@
 // random system calls and at random moments, started again and resumed, until its session is complete. This is done
 // with tools in threads and in workers, on SQLite and on PostgreSQL. What the program really did is counted in a file
 // of its own. Usage: allm_kill_matrix [kills]
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
-#include <map>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>

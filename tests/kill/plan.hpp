@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 
 #include "tests/kill/life.hpp"
 #include "tests/kill/report.hpp"

@@ -7,7 +7,6 @@
 #include <mutex>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "tests/kill/trial.hpp"
 

@@ -1,6 +1,8 @@
 #include "tests/kill/trial.hpp"
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <limits>
 #include <stdexcept>
 #include <thread>
