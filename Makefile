@@ -30,7 +30,7 @@ debug: setup  ## debug build, and the tests of the folders you changed (FOLDER=c
 test-long: setup  ## all tests in all three builds, with ten times the random cases and kills
 	@scripts/job.py test-long
 
-torture: setup  ## release build, and 12,000 kills of a program that runs sessions on a store
+torture: setup  ## release build, and 12,000 kills of a program that runs sessions on SQLite and PostgreSQL
 	@scripts/build.sh release
 	@build/tests/allm_kill_matrix 12000
 

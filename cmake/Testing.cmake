@@ -147,9 +147,11 @@ function(allm_add_kill_matrix)
   add_executable(allm_kill_matrix ${sources})
   set_target_properties(allm_kill_matrix PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   target_include_directories(allm_kill_matrix PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
-  target_link_libraries(allm_kill_matrix PRIVATE allm_stores_lib allm_testing_lib Threads::Threads allm_flags)
+  target_link_libraries(allm_kill_matrix PRIVATE
+    allm_stores_lib allm_testing_lib allm_store_rig Threads::Threads allm_flags)
   allm_use_program_pch(allm_kill_matrix)
   allm_add_test(allm_kill_matrix 1800 unit $<TARGET_FILE:allm_kill_matrix>)
+  set_tests_properties(allm_kill_matrix PROPERTIES COST 150)
 endfunction()
 
 # tests/foreign/: the program through which `make foreign` calls models. Only that job builds it.

@@ -1,273 +1,158 @@
-// The kill matrix: a program that runs sessions on a store is killed with SIGKILL at each commit of the journal and at
-// random moments, started again and resumed, until its session is complete. What it really did is counted in a file of
-// its own. Usage: allm_kill_matrix [kills]
-#include <algorithm>
+// The kill matrix: a program that runs sessions on a store is killed with SIGKILL at each commit of the journal, at
+// random system calls and at random moments, started again and resumed, until its session is complete. This is done
+// with tools in threads and in workers, on SQLite and on PostgreSQL. What the program really did is counted in a file
+// of its own. Usage: allm_kill_matrix [kills]
+#include <array>
 #include <atomic>
-#include <cerrno>
-#include <chrono>
-#include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
-#include <fstream>
-#include <functional>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <random>
-#include <set>
-#include <spawn.h>
+#include <stdexcept>
 #include <string>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
-#include "allm/serialize.hpp"
-#include "allm/session_runner.hpp"
 #include "allm/workers.hpp"
 
 #include "tests/cases.hpp"
-#include "tests/kill/kill_plan.hpp"
-
-extern char** environ;  // NOLINT(readability-redundant-declaration): glibc declares it only for GNU sources
+#include "tests/kill/agent.hpp"
+#include "tests/kill/lives.hpp"
+#include "tests/kill/plan.hpp"
+#include "tests/kill/report.hpp"
+#include "tests/kill/trial.hpp"
+#include "tests/kill/verdict.hpp"
+#include "tests/stores/postgres_server.hpp"
 
 namespace allm::kill_matrix {
 namespace {
 
-struct Totals {
-  std::atomic<int> sessions = 0;
-  std::atomic<int> deaths = 0;
-  std::atomic<int> resumes = 0;
-  std::atomic<int> duplicates = 0;
-  std::atomic<int> losses = 0;
-};
+namespace fs = std::filesystem;
 
-// What the program has really done, and which of it is recorded.
-struct Observation {
-  std::map<std::string, int> lines;  // "run a", "model 0"
-  std::int64_t fence = 0;            // of the last lease
-  std::size_t responses = 0;
-  std::set<std::string> finished;  // ids of calls
-  std::map<std::string, int> dispatched;
-};
+// Sanitizers make a life ten times as long, so their builds kill at a part of the commits. They trace no system calls:
+// LeakSanitizer does not work in a traced program.
+constexpr std::size_t kStride = kSanitized ? 13 : 1;
+constexpr bool kTraces = !kSanitized;
 
-class SessionUnderTest {
+class TemporaryFolder {
  public:
-  SessionUnderTest(Store& store, std::string url, const std::string& folder, std::string lane, Totals& totals)
-      : store_(store), url_(std::move(url)), lane_(std::move(lane)), totals_(totals) {
-    static std::atomic<int> number = 0;
-    effects_ = folder + "/effects." + std::to_string(++number);
-    Session session{.thread = {user("Go.")}, .context = {{"effects", effects_}}};
-    id_ = store_.create({.session = std::move(session)}).value().session.id.value();
+  TemporaryFolder() {
+    std::string name = (fs::temp_directory_path() / "allm-kill-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot create the folder " + name);
+    path_ = name;
   }
-
-  // Lives until the session is complete; `death_of` says how the n-th life ends, from 0 on.
-  void run(const std::function<Death(int)>& death_of) {
-    ++totals_.sessions;
-    std::vector<Observation> seen;
-    for (int life = 0;; ++life) {
-      const int status = live_once(death_of(life));
-      if (WIFEXITED(status) && WEXITSTATUS(status) == 0) break;
-      const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-      if (killed) ++totals_.deaths;
-      if ((!killed && WEXITSTATUS(status) != 3) || life > 200) return report_loss("the program failed");
-      ++totals_.resumes;
-      seen.push_back(observe());
-      static_cast<void>(store_.release({.session_id = id_, .fence = seen.back().fence}));
-      if (!killed) wait_for_lease();
-    }
-    check(seen);
+  ~TemporaryFolder() {
+    std::error_code error;
+    fs::remove_all(path_, error);
   }
-
-  std::string thread() const { return to_json(store_.load(id_).value().session.thread).value(); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
 
  private:
-  // A program that was killed between its lease and the line about it leaves a lease that nobody else can release.
-  void wait_for_lease() const {
-    Result<Lease> lease = store_.acquire(id_, kLease);
-    for (; !lease; lease = store_.acquire(id_, kLease)) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    static_cast<void>(store_.release(*lease));
+  fs::path path_;
+};
+
+// The stores of one thread: two SQLite files and the database server that all threads share.
+class Stores {
+ public:
+  Stores(const TemporaryFolder& folder, int thread, const std::string& postgres)
+      : kept_("sqlite:" + folder.file("kept." + std::to_string(thread) + ".db"), true),
+        reopened_("sqlite:" + folder.file("reopened." + std::to_string(thread) + ".db"), false),
+        postgres_(postgres, true) {}
+
+  StoreAccess& of(std::size_t cell, bool keeps_open) {
+    if (kCells[cell].store == "postgresql") return postgres_;
+    return keeps_open ? kept_ : reopened_;
   }
 
-  int live_once(const Death& death) {
-    std::array<int, 2> ready{};
-    if (pipe(ready.data()) != 0) std::abort();
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ready[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addclose(&actions, ready[0]);
-    std::vector<std::string> words = {"/proc/self/exe", "live", url_,       id_,
-                                      effects_,         lane_,  death.when, std::to_string(death.commit)};
-    std::vector<char*> argv;
-    argv.reserve(words.size() + 1);
-    for (std::string& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    pid_t child = 0;
-    if (posix_spawn(&child, "/proc/self/exe", &actions, nullptr, argv.data(), environ) != 0) std::abort();
-    posix_spawn_file_actions_destroy(&actions);
-    close(ready[1]);
-    if (death.when == "random") {
-      char byte = 0;
-      static_cast<void>(read(ready[0], &byte, 1));  // it has opened the store
-      std::this_thread::sleep_for(std::chrono::microseconds(death.commit));
-      kill(child, SIGKILL);
-    }
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    close(ready[0]);
-    return status;
-  }
-
-  Observation observe() const {
-    Observation seen;
-    std::ifstream file(effects_);
-    for (std::string line; std::getline(file, line);) {
-      if (line.starts_with("fence ")) {
-        seen.fence = std::stoll(line.substr(6));
-      } else {
-        ++seen.lines[line];
-      }
-    }
-    const auto facts = store_.read_log(id_, 0, 10'000, "facts");
-    for (const LogEntry& entry : facts.value()) {
-      if (entry.kind == "response") ++seen.responses;
-      if (entry.kind == "finished") seen.finished.insert(entry.body["call_id"].get<std::string>());
-      if (entry.kind == "dispatched") ++seen.dispatched[entry.body["call_id"].get<std::string>()];
-    }
-    return seen;
-  }
-
-  void check(const std::vector<Observation>& seen) const {
-    const Observation end = observe();
-    const auto count = [](const Observation& at, const std::string& line) {
-      const auto found = at.lines.find(line);
-      return found == at.lines.end() ? 0 : found->second;
-    };
-    for (const Observation& at : seen) {
-      for (std::size_t step = 0; step < at.responses; ++step) {
-        const std::string line = "model " + std::to_string(step);
-        if (count(end, line) != count(at, line)) report_duplicate("a recorded response was paid again: " + line);
-      }
-      for (const std::string& call : at.finished) {
-        if (count(end, "run " + call) != count(at, "run " + call)) report_duplicate("call " + call + " ran again");
-      }
-    }
-    for (const char* call : {"a", "c", "e"}) {
-      const auto dispatched = end.dispatched.find(call);
-      const bool twice = dispatched != end.dispatched.end() && dispatched->second > 1;
-      if (twice || count(end, std::string("run ") + call) > 1) {
-        report_duplicate(std::string("call ") + call + " was started twice");
-      }
-    }
-    check_thread();
-  }
-
-  void check_thread() const {
-    const Result<StoredSession> stored = store_.load(id_);
-    if (!stored) return report_loss("the session cannot be read: " + stored.error().message());
-    std::vector<std::string> texts;
-    for (const Message& message : stored->session.thread.messages) {
-      std::string text = message.text();
-      // A call that was interrupted and must not be repeated.
-      if (text.find("may have had effects") != std::string::npos) {
-        const bool may_be = message.tool_call_id == "a" || message.tool_call_id == "c" || message.tool_call_id == "e";
-        text = may_be ? "noted" : text;
-      }
-      if (text.starts_with('"')) text = text.substr(1, text.size() - 2);
-      texts.push_back(message.tool_call_id.value_or("") + ":" + text);
-    }
-    const std::vector<std::string> expected = {
-        ":Go.",    ":Two.", "a:noted", "b:noted", ":",       "c:noted", "q:<awaiting user response>",
-        ":Go on?", ":Yes.", ":",       "d:noted", "e:noted", ":Done."};
-    if (texts == expected) return;
-    std::string all;
-    for (const std::string& text : texts) all += text + "|";
-    report_loss("the thread differs from that of an undisturbed run: " + all);
-  }
-
-  void report_duplicate(const std::string& what) const {
-    ++totals_.duplicates;
-    std::fprintf(stderr, "DUPLICATE in %s (%s): %s\n", id_.c_str(), lane_.c_str(), what.c_str());
-  }
-  void report_loss(const std::string& what) const {
-    ++totals_.losses;
-    std::fprintf(stderr, "LOSS in %s (%s): %s\n", id_.c_str(), lane_.c_str(), what.c_str());
-  }
-
-  Store& store_;
-  const std::string url_;
-  const std::string lane_;
-  Totals& totals_;
-  std::string effects_;
-  std::string id_;
+ private:
+  StoreAccess kept_;
+  StoreAccess reopened_;
+  StoreAccess postgres_;
 };
 
 class Matrix {
  public:
-  Matrix(std::string folder, int kills) : folder_(std::move(folder)), kills_(kills) {}
+  Matrix(const std::string& postgres, int kills) : postgres_(postgres), kills_(kills) {}
 
-  // Each thread has a store of its own.
-  void run(int thread) {
-    const std::string url = "sqlite:" + folder_ + "/store." + std::to_string(thread) + ".db";
-    const std::shared_ptr<Store> store = open_store(url).value();
-    std::mt19937 random(static_cast<unsigned>(thread) + 1U);
-    while (true) {
-      const int point = next_++;
-      if (point >= kPoints && totals_.deaths >= kills_) return;
-      const std::string lane = point % 4 == 3 ? "worker" : "thread";
-      SessionUnderTest session(*store, url, folder_, lane, totals_);
-      if (point < kPoints) {
-        session.run([&](int life) { return at_commit(point, life); });
-      } else {
-        session.run([&](int life) { return at_random(random, lane, life); });
-      }
+  bool run() {
+    measure();
+    const Plan plan(undisturbed_, kStride);
+    {
+      std::vector<std::jthread> threads;
+      // More than there are cores: lives wait for the disk and the server.
+      for (int i = 0; i < 4; ++i) threads.emplace_back([this, &plan, i] { run_sessions(plan, i); });
     }
-  }
-
-  int report() const {
-    std::printf("kill matrix: %d sessions, %d deaths, %d resumes, %d duplicates, %d losses\n", totals_.sessions.load(),
-                totals_.deaths.load(), totals_.resumes.load(), totals_.duplicates.load(), totals_.losses.load());
-    return totals_.duplicates == 0 && totals_.losses == 0 ? 0 : 1;
+    if (undisturbed_[0].stops == 0) {
+      std::puts(kTraces ? "no kills at system calls: this system lets no program trace its children"
+                        : "no kills at system calls: this build has a sanitizer");
+    }
+    return report_.print();
   }
 
  private:
-  // Commits 1 to 16 of a life, before and after each, in both lanes.
-  static constexpr int kCommits = 16;
-  static constexpr int kPoints = kCommits * 2 * 4;
-
-  static Death at_commit(int point, int life) {
-    const int place = point / 4;
-    // The resumed run is killed as well, once.
-    if (life > 1) return {};
-    return {place % 2 == 0 ? "before" : "after", 1 + place / 2};
-  }
-  static Death at_random(std::mt19937& random, const std::string& lane, int life) {
-    if (life > 12) return {};
-    // About the time that a life takes; those of workers start processes.
-    const int longest = lane == "worker" ? 120'000 : 40'000;
-    return {"random", std::uniform_int_distribution<int>(0, longest)(random)};
+  void measure() {
+    Stores stores(folder_, 0, postgres_);
+    for (std::size_t cell = 0; cell < kCells.size(); ++cell) {
+      undisturbed_[cell] = run_undisturbed(stores.of(cell, true), kCells[cell].lane,
+                                           folder_.file("undisturbed." + std::to_string(cell)), kTraces);
+      if (comparable(undisturbed_[cell].session) != comparable(undisturbed_[0].session)) {
+        throw std::runtime_error("sessions that nobody kills differ between stores or lanes");
+      }
+      std::printf("%s, %s lane: a life has %lld commits and %lld entries and exits of system calls\n",
+                  kCells[cell].store.c_str(), kCells[cell].lane.c_str(),
+                  static_cast<long long>(undisturbed_[cell].commits), static_cast<long long>(undisturbed_[cell].stops));
+    }
   }
 
-  const std::string folder_;
+  void run_sessions(const Plan& plan, int thread) {
+    Stores stores(folder_, thread + 1, postgres_);
+    std::vector<Kept> kept;
+    while (true) {
+      const std::size_t number = next_++;
+      if (number >= plan.sessions_of_all_commits() && report_.deaths() >= kills_) break;
+      const Plan::Session session = plan.session(number);
+      StoreAccess& access = stores.of(session.cell, session.keeps_store_open);
+      const Trial trial =
+          run_trial(access, kCells[session.cell].lane, folder_.file("effects." + std::to_string(number)),
+                    session.death_of, &undisturbed_[session.cell].session);
+      report_.add(session.cell, trial);
+      if (trial.session) kept.push_back({&access, session.cell, *trial.session});
+    }
+    for (const Kept& session : kept) check_kept(session);
+  }
+
+  // A complete session, which later deaths of programs in the same database must leave alone.
+  struct Kept {
+    StoreAccess* access;
+    std::size_t cell;
+    Session session;
+  };
+  void check_kept(const Kept& kept) {
+    const std::string& id = *kept.session.id;
+    const Result<StoredSession> stored = kept.access->open()->load(id);
+    if (!stored) return report_.add_loss(kept.cell, id, stored.error().message());
+    if (!(stored->session == kept.session)) report_.add_loss(kept.cell, id, "it changed after it was complete");
+  }
+
+  const TemporaryFolder folder_;
+  const std::string postgres_;
   const int kills_;
-  std::atomic<int> next_ = 0;
-  Totals totals_;
+  std::array<Undisturbed, kCells.size()> undisturbed_ = {};
+  std::atomic<std::size_t> next_ = 0;
+  Report report_;
 };
 
 int run_matrix(int kills) {
-  std::string folder = (std::filesystem::temp_directory_path() / "allm-kill-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) return 2;
-  Matrix matrix(folder, kills);
-  {
-    std::vector<std::jthread> threads;
-    // More than there are cores: lives wait for the disk.
-    for (int i = 0; i < 4; ++i) threads.emplace_back([&matrix, i] { matrix.run(i); });
+  try {
+    const testing::PostgresServer server;
+    return Matrix(server.url(), kills).run() ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "allm_kill_matrix: %s\n", error.what());
+    return 2;
   }
-  const int status = matrix.report();
-  std::filesystem::remove_all(folder);
-  return status;
 }
 
 }  // namespace
@@ -275,12 +160,9 @@ int run_matrix(int kills) {
 
 int main(int argc, char** argv) {
   using namespace allm::kill_matrix;
-  allm::run_as_worker_if_asked(kill_tools("thread"));
-  const std::vector<std::string> words(argv, argv + argc);
-  if (words.size() == 8 && words[1] == "live") {
-    return live({words[2], words[3], words[4], words[5], {words[6], std::atoi(words[7].c_str())}});
-  }
-  // The release build kills most often: sanitizers make a life ten times as long.
+  allm::run_as_worker_if_asked(agent_tools("thread"));
+  if (is_life(argc, argv)) return live(life_from(argv));
+  // The release build kills most often.
   const int usual = allm::testing::cases(allm::kSanitized ? 60 : 1'000);
-  return run_matrix(words.size() == 2 ? std::atoi(words[1].c_str()) : usual);
+  return run_matrix(argc == 2 ? std::atoi(argv[1]) : usual);
 }
