@@ -19,7 +19,7 @@ constexpr const char* kColumns =
 
 constexpr const char* kReservations =
     "SELECT b.name, r.id, r.tokens, r.nanos, r.holder, allm.milliseconds(r.at) FROM allm.budgets b"
-    " LEFT JOIN allm.budget_reservations r ON r.budget = b.name AND NOT r.forgotten"
+    " LEFT JOIN allm.budget_reservations r ON r.budget = b.name AND r.state = 'open'"
     "  AND ($2::text IS NULL OR r.holder = $2)"
     "  AND ($3::bigint IS NULL OR r.at <= allm.later(clock_timestamp(), -$3::bigint))"
     " WHERE b.name = $1 ORDER BY r.at, r.id LIMIT $4::bigint";
@@ -168,11 +168,16 @@ Result<ForgottenReservations> PostgresStore::forget_reservations(const std::stri
 
 Result<Reserved> PostgresStore::reserve_in_budget(const std::string& name, const NewReservation& reservation) {
   if (!is_budget_name(name)) return std::unexpected(no_such_budget(name));
-  Arguments arguments;
-  arguments.text(std::string_view(name)).number(reservation.id);
-  arguments.number(reservation.amount.tokens).number(reservation.amount.nanos);
-  arguments.text(std::string_view(reservation.holder));
-  const auto rows = pool_.run_repeatable("SELECT * FROM allm.reserve_in_budget($1, $2, $3, $4, $5)", arguments);
+  const auto arguments_of = [&](bool again) {
+    Arguments arguments;
+    arguments.text(std::string_view(name)).number(reservation.id);
+    arguments.number(reservation.amount.tokens).number(reservation.amount.nanos);
+    arguments.text(std::string_view(reservation.holder)).flag(again);
+    return arguments;
+  };
+  const Arguments again = arguments_of(true);
+  const auto rows =
+      pool_.run("SELECT * FROM allm.reserve_in_budget($1, $2, $3, $4, $5, $6)", arguments_of(false), &again);
   if (!rows) return std::unexpected(rows.error());
   const std::string_view outcome = rows->text(0, 0);
   if (outcome == "not_found") return std::unexpected(no_such_budget(name));
