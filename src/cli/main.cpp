@@ -10,6 +10,7 @@
 #include "allm/workers.hpp"
 
 #include "cli/ask_command.hpp"
+#include "cli/budgets_command.hpp"
 #include "cli/demo_command.hpp"
 #include "cli/sandbox_command.hpp"
 #include "cli/scenario_command.hpp"
@@ -158,6 +159,67 @@ class SessionsApp {
   std::string export_path_;
 };
 
+// The commands of `allm budgets`.
+class BudgetsApp {
+ public:
+  explicit BudgetsApp(CLI::App& app)
+      : app_(app.add_subcommand("budgets", "Caps on costs and tokens that all runs with a store share")) {
+    using What = allm::cli::BudgetArguments::What;
+    app_->require_subcommand(1);
+    app_->footer("allm worker --budget NAME lets all its runs share a budget.");
+    add("list", What::list, "List all budgets with their limits, and what is spent, reserved and left");
+    add_name(add("show", What::show, "Show a budget with the reservations of model calls that have not ended"));
+    CLI::App* create = add("create", What::create, "Create a budget");
+    add_limits(create);
+    create->add_flag("--lenient", arguments_.lenient, "Also allow calls whose worst case is not known");
+    CLI::App* raise = add("raise", What::raise, "Raise the limits of a budget");
+    add_limits(raise);
+    raise->add_flag("--lower", arguments_.lower, "Allow lower limits; 0 stops all runs before their next model call");
+    CLI::App* forget = add("forget", What::forget, "Give back what dead processes have reserved");
+    add_name(forget);
+    auto* which = forget->add_option_group("which")->require_option(1, 2);
+    which->add_option("--holder", arguments_.holder, "Only reservations of this process, as `show` names it")
+        ->type_name("HOST:PID");
+    which->add_option("--older-than", arguments_.older_than_seconds, "Only reservations made this long ago")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("SECONDS");
+    add_name(add("delete", What::remove, "Delete a budget; runs that use it fail at their next model call"));
+  }
+  bool parsed() const { return app_->parsed(); }
+
+  int run(const allm::cli::Terminal& out, const allm::cli::Terminal& errors) {
+    const auto store = allm::cli::open_user_store(url_);
+    if (!store) return allm::cli::fail_budgets(errors, store.error().message());
+    return allm::cli::budgets_command(**store, arguments_, out, errors);
+  }
+
+ private:
+  CLI::App* add(const char* name, allm::cli::BudgetArguments::What what, const char* description) {
+    CLI::App* sub = app_->add_subcommand(name, description);
+    add_store_option(sub, url_);
+    sub->add_flag("--json", arguments_.json, "Print JSON lines");
+    sub->callback([this, what] { arguments_.what = what; });
+    return sub;
+  }
+  void add_name(CLI::App* sub) {
+    sub->add_option("name", arguments_.name, "The budget")->required()->type_name("NAME");
+  }
+  void add_limits(CLI::App* sub) {
+    add_name(sub);
+    auto* limits = sub->add_option_group("limits")->require_option(1, 2);
+    limits->add_option("--max-cost", arguments_.max_cost, "The most that all runs together may cost")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("COST");
+    limits->add_option("--max-tokens", arguments_.max_tokens, "The most tokens that all runs together may use")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("N");
+  }
+
+  CLI::App* app_;
+  std::string url_;
+  allm::cli::BudgetArguments arguments_;
+};
+
 CLI::App* add_worker(CLI::App& app, allm::cli::WorkerArguments& worker) {
   CLI::App* sub = app.add_subcommand("worker", "Run the sessions that messages are submitted for");
   add_store_option(sub, worker.store);
@@ -179,6 +241,11 @@ CLI::App* add_worker(CLI::App& app, allm::cli::WorkerArguments& worker) {
       ->check(CLI::Range(1, 1000))
       ->type_name("N")
       ->capture_default_str();
+  sub->add_option("--budget", worker.budget, "The budget of the store that all runs share (allm budgets create)")
+      ->type_name("NAME");
+  sub->add_option("--max-tokens", worker.max_tokens, "The longest answer of a model call, which a budget reserves")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
   sub->add_option("--lease", worker.lease_seconds, "After how long other workers take over when this one has died")
       ->check(CLI::Range(1.0, 86'400.0))
       ->type_name("SECONDS")
@@ -266,6 +333,7 @@ int main(int argc, char** argv) {
       "Example: git diff | allm ask -m anthropic:claude-sonnet-4-6 \"Review this change.\"");
 
   SessionsApp sessions(app);
+  BudgetsApp budgets(app);
   WorkerArguments worker;
   CLI::App* worker_app = add_worker(app, worker);
 
@@ -293,6 +361,7 @@ int main(int argc, char** argv) {
     return transcript_command(transcript, out, errors);
   }
   if (sessions.parsed()) return sessions.run(out, errors);
+  if (budgets.parsed()) return budgets.run(out, errors);
   if (worker_app->parsed()) return worker_command(worker, out, errors);
   if (sandbox_app->parsed()) return sandbox_command(out);
   if (ask_app->parsed()) return ask_command(ask, stdin, out, errors);

@@ -116,8 +116,7 @@ bool is_refused(const Result<ChatResult>& result) {
     const auto* limit = std::get_if<ended::Limit>(&result->end);
     if (limit != nullptr && limit->budget && limit->which == ended::Limit::Which::max_cost) return true;
   }
-  const std::string why =
-      result ? std::string(result->halted_reason()) : result.error().message();
+  const std::string why = result ? std::string(result->halted_reason()) : result.error().message();
   std::fprintf(stderr, "a run ended with: %s\n", why.c_str());
   return false;
 }

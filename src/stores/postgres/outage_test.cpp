@@ -201,7 +201,7 @@ TEST(PostgresOutage, ACallFailsWhileTheServerIsDownAndTheNextOneReconnects) {
 }
 
 TEST(PostgresOutage, BudgetsCountOnceWhenConnectionsAreCutAtRandom) {
-  const int calls = cases(300);
+  const int calls = cases(100);
   const std::string direct = shared_postgres().new_database();
   CuttingProxy proxy(shared_postgres().socket(), 4);
   const auto store = open(proxy.url(name_of(direct)) + "&allm_retry_ms=120000");
