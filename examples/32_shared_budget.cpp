@@ -2,6 +2,7 @@
 // share 0.05; one of them dies with a reservation, which counts as spent until an operator gives it back.
 //
 // The model is scripted, so that the example runs without a key. docs/run-control.md has the rules.
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <memory>
