@@ -8,7 +8,7 @@ list(FILTER ALLM_TESTING_HEADERS INCLUDE REGEX "/(conformance|fake|recording|sce
 list(REMOVE_ITEM ALLM_PUBLIC_HEADERS ${ALLM_TESTING_HEADERS})
 # The headers of allm::stores; the layer `stores`.
 set(ALLM_STORES_HEADERS ${ALLM_PUBLIC_HEADERS})
-list(FILTER ALLM_STORES_HEADERS INCLUDE REGEX "/(store|work_queue|session_export|session_runner)\\.hpp$")
+list(FILTER ALLM_STORES_HEADERS INCLUDE REGEX "/(store|stored_budget|work_queue|session_export|session_runner)\\.hpp$")
 list(REMOVE_ITEM ALLM_PUBLIC_HEADERS ${ALLM_STORES_HEADERS})
 file(GLOB_RECURSE allm_all_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp")
 

@@ -116,6 +116,12 @@ function(allm_add_unit_tests)
     # A worker that gives up what it runs exits while threads still run, which is not a leak.
     allm_add_unit_test_run(allm_command_tests allm_command_tests "TSAN_OPTIONS=report_thread_leaks=0:halt_on_error=1")
   endif()
+  # tests/budget/: a budget of a store that several processes share. Its main is also that of these processes, which are
+  # killed or exit while threads of their pool still run.
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/budget/*.cpp")
+  allm_add_unit_test_executable(allm_budget_tests ${sources})
+  target_link_libraries(allm_budget_tests PRIVATE allm_store_rig PostgreSQL::PostgreSQL)
+  allm_add_unit_test_run(allm_budget_tests allm_budget_tests "TSAN_OPTIONS=report_thread_leaks=0:halt_on_error=1")
   allm_add_soak()
   allm_add_lane_tests()
   allm_add_kill_matrix()
@@ -242,7 +248,7 @@ function(allm_add_examples)
     add_executable(${target} "${source}")
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/examples")
     target_link_libraries(${target} PRIVATE allm_testing_lib Threads::Threads allm_flags)  # only what a user links
-    if(name MATCHES "_resume$")
+    if(name MATCHES "_(resume|shared_budget)$")
       target_link_libraries(${target} PRIVATE allm_stores_lib)
     endif()
     allm_use_program_pch(${target})

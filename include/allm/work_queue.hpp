@@ -16,6 +16,7 @@
 #include <string>
 
 #include "allm/store.hpp"
+#include "allm/stored_budget.hpp"
 
 namespace allm {
 
@@ -62,8 +63,8 @@ class WorkQueue {
   virtual Result<QueueCounts> count_jobs() = 0;
 };
 
-// What open_store returns: sessions and the queue in one database.
-class Store : public SessionStore, public WorkQueue {};
+// What open_store returns: sessions, the queue and budgets in one database.
+class Store : public SessionStore, public WorkQueue, public BudgetStore {};
 
 // Opens "memory:", "sqlite:PATH" (creates the file if it does not exist) or "postgresql://…" (a libpq URL; creates its
 // tables in the schema `allm`). Older schemas are migrated. Programs share the store with the runners that use it.

@@ -1,6 +1,7 @@
 #include "cli/commands.hpp"
 
 #include "cli/ask_command.hpp"
+#include "cli/budgets_command.hpp"
 #include "cli/complete_command.hpp"
 #include "cli/completion_command.hpp"
 #include "cli/demo_command.hpp"
@@ -25,7 +26,8 @@ CommandSection environment_section() {
             "The name of a model file that overrides the built-in catalogue of models. Default: the file models.json "
             "(see FILES), if it exists."},
            {"ALLM_STORE",
-            "The URL of the store of allm sessions and allm worker. Default: the file sessions.db (see FILES)."},
+            "The URL of the store of allm sessions, allm budgets and allm worker. Default: the file sessions.db (see "
+            "FILES)."},
            {"https_proxy, no_proxy, SSL_CERT_FILE, SSL_CERT_DIR, CURL_CA_BUNDLE",
             "The proxy and the certificate authorities, as in other programs that use libcurl."},
            {"NO_COLOR", "If it is set and not empty, no colours are used."},
@@ -62,6 +64,7 @@ CommandSpec all_commands() {
       .sections = {environment_section(), files_section()}};
   root.commands.push_back(ask_spec());
   root.commands.push_back(sessions_spec());
+  root.commands.push_back(budgets_spec());
   root.commands.push_back(worker_spec());
   root.commands.push_back(scenario_spec());
   root.commands.push_back(transcript_spec());

@@ -84,8 +84,11 @@ std::string worked_job_line(const WorkedJob& worked) {
                      worked.took.count());
 }
 
-SessionWorkerOptions worker_options(const WorkerArguments& arguments, const Terminal& out, const Terminal& errors) {
+SessionWorkerOptions worker_options(const WorkerArguments& arguments, std::shared_ptr<BudgetLedger> budget,
+                                    const Terminal& out, const Terminal& errors) {
   CallOptions call;
+  call.budget = std::move(budget);
+  call.max_tokens = arguments.max_tokens;
   call.max_turns = arguments.max_turns;
   return {.jobs = arguments.jobs,
           .claim = {.lease = milliseconds_of(arguments.lease_seconds), .max_per_tenant = arguments.max_per_tenant},
@@ -127,10 +130,16 @@ int worker_command(const WorkerArguments& arguments, const Terminal& out, const 
   if (!store) return fail_worker(errors, store.error().message());
   auto engine = command_engine(arguments.model, arguments.base_url, arguments.tools);
   if (!engine) return fail_worker(errors, engine.error().message());
+  std::shared_ptr<BudgetLedger> budget;
+  if (arguments.budget) {
+    auto opened = open_budget(*store, *arguments.budget);
+    if (!opened) return fail_worker(errors, opened.error().message());
+    budget = *std::move(opened);
+  }
   if (!catch_worker_signals()) return fail_worker(errors, "signals cannot be handled");
   SessionRunner runner(*std::move(engine), *store,
                        {.lease = milliseconds_of(arguments.lease_seconds), .log_events = true});
-  SessionWorker worker(std::move(runner), *store, worker_options(arguments, out, errors));
+  SessionWorker worker(std::move(runner), *store, worker_options(arguments, std::move(budget), out, errors));
   supervise(worker, milliseconds_of(arguments.grace_seconds), errors);
   return 0;
 }
@@ -178,6 +187,15 @@ CommandSpec worker_spec() {
        .minimum = 1,
        .maximum = 1000,
        .show_default = true},
+      {.names = "--budget",
+       .value = "NAME",
+       .help = "The budget of the store that all runs share (allm budgets create).",
+       .target = &arguments->budget},
+      {.names = "--max-tokens",
+       .value = "N",
+       .help = "The longest answer of a model call, which a budget reserves.",
+       .target = &arguments->max_tokens,
+       .minimum = 1},
       {.names = "--lease",
        .value = "SECONDS",
        .help = "After how long other workers take over when this one has died.",

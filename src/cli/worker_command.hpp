@@ -20,6 +20,8 @@ struct WorkerArguments {
   std::size_t jobs = 4;
   std::optional<std::size_t> max_per_tenant = std::nullopt;
   std::int64_t max_turns = 8;
+  std::optional<std::string> budget = std::nullopt;  // of the store
+  std::optional<std::int64_t> max_tokens = std::nullopt;
   double lease_seconds = 30;
   double grace_seconds = 20;  // after SIGTERM or SIGINT
   bool until_empty = false;

@@ -1,11 +1,11 @@
 #include "allm/budget.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
 
+#include "engine/budget_rules.hpp"
 #include "engine/saturating_sum.hpp"
 
 namespace allm {
@@ -15,20 +15,6 @@ constexpr double kNanos = 1e9;
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 // The smallest double that does not fit into std::int64_t.
 constexpr double kTooMuch = 9223372036854775808.0;
-
-std::int64_t known_or_zero(std::optional<std::int64_t> amount) { return std::max<std::int64_t>(amount.value_or(0), 0); }
-
-// Rounds down, because a limit must not become larger.
-std::optional<std::int64_t> limit_of(const std::optional<double>& cost) {
-  if (!cost) return std::nullopt;
-  const double nanos = *cost * kNanos;
-  if (!(nanos > 0)) return 0;
-  return nanos >= kTooMuch ? kMost : static_cast<std::int64_t>(nanos);
-}
-
-std::optional<std::int64_t> limit_of(const std::optional<std::int64_t>& tokens) {
-  return tokens ? std::optional(known_or_zero(tokens)) : std::nullopt;
-}
 
 }  // namespace
 
@@ -41,20 +27,13 @@ std::int64_t cost_to_nanos(double cost) {
 double nanos_to_cost(std::int64_t nanos) { return static_cast<double>(nanos) / kNanos; }
 
 Budget::Budget(const BudgetOptions& options)
-    : strict_(options.strict),
-      tokens_{.limit = limit_of(options.max_tokens)},
-      nanos_{.limit = limit_of(options.max_cost)} {}
+    : strict_(options.strict), tokens_{.limit = limits_of(options).tokens}, nanos_{.limit = limits_of(options).nanos} {}
 
-std::int64_t Budget::Account::left() const { return *limit - saturating_sum(spent, reserved); }
+std::int64_t Budget::Account::left() const { return BudgetAccount{limit, spent, reserved}.left(); }
 
 std::optional<BudgetRefusal> Budget::refuse(const Account& account, std::optional<std::int64_t> amount,
                                             BudgetRefusal::What what) const {
-  if (!account.limit) return std::nullopt;
-  const bool is_unknown = !amount && strict_;
-  if (!is_unknown && known_or_zero(amount) <= account.left()) return std::nullopt;
-  BudgetRefusal refusal{.what = what, .limit = *account.limit, .left = account.left()};
-  if (!is_unknown) refusal.needed = known_or_zero(amount);
-  return refusal;
+  return BudgetAccount{account.limit, account.spent, account.reserved}.refuse(amount, what, strict_);
 }
 
 Result<Reserved> Budget::reserve(const Spend& worst_case) {

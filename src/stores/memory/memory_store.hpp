@@ -5,6 +5,7 @@
 // jobs.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdint>
 #include <map>
@@ -39,6 +40,17 @@ class MemoryStore : public Store {
   Result<bool> wait_for_job(std::chrono::milliseconds timeout) override;
   Result<QueueCounts> count_jobs() override;
 
+  Result<StoredBudget> create_budget(const std::string& name, const BudgetTerms& terms) override;
+  Result<StoredBudget> load_budget(const std::string& name) override;
+  Result<std::vector<StoredBudget>> list_budgets(const std::string& after, std::size_t limit) override;
+  Result<StoredBudget> change_budget(const std::string& name, const BudgetTerms& terms) override;
+  Status remove_budget(const std::string& name) override;
+  Result<std::vector<StoredReservation>> list_reservations(const std::string& name, const ReservationQuery& query,
+                                                           std::size_t limit) override;
+  Result<ForgottenReservations> forget_reservations(const std::string& name, const ReservationQuery& query) override;
+  Result<Reserved> reserve_in_budget(const std::string& name, const NewReservation& reservation) override;
+  Status settle_in_budget(const std::string& name, ReservationId id, const Spend& actual) override;
+
  private:
   // Leases and delays use this clock, because the time of day may jump.
   using Clock = std::chrono::steady_clock;
@@ -68,8 +80,23 @@ class MemoryStore : public Store {
     Clock::time_point changes_at = Clock::time_point::max();
   };
 
+  struct KeptReservation {
+    StoredReservation stored = {};
+    Clock::time_point made_at = {};
+    bool forgotten = false;  // not counted, but kept for the case that it is settled
+    bool matches(const ReservationQuery& query) const;
+  };
+  struct BudgetRow {
+    StoredBudget stored = {};
+    std::vector<KeptReservation> reservations = {};  // the oldest first
+    auto find(ReservationId id) {
+      return std::ranges::find(reservations, id, [](const KeptReservation& kept) { return kept.stored.id; });
+    }
+  };
+
   // The functions below need the mutex.
   Row* find(const std::string& id);
+  BudgetRow* find_budget(const std::string& name);
   Lease grant(Row& row, std::chrono::milliseconds duration);
   static Lease extend(Row& row, std::chrono::milliseconds duration);
   static std::optional<Error> refusal_of(const Row& row, const Commit& change);
@@ -83,6 +110,7 @@ class MemoryStore : public Store {
   std::unordered_map<std::string, Row> rows_;
   std::map<std::int64_t, QueuedJob> jobs_;      // by id, that is in the order of submission
   std::map<std::string, std::int64_t> served_;  // when each tenant was served last: the number of that claim
+  std::map<std::string, BudgetRow> budgets_;
   std::int64_t last_change_ = 0;
   std::int64_t last_fence_ = 0;  // of all sessions, so that a session which is made again does not repeat a fence
   std::int64_t last_job_ = 0;

@@ -1,4 +1,5 @@
 // Published versions never change: a change of the schema is a new version.
+#include "stores/postgres/budget_tables.hpp"
 #include "stores/postgres/schema.hpp"
 
 namespace allm::postgres {
@@ -279,6 +280,8 @@ const char* migration_to(int version) {
   switch (version) {
     case 1:
       return kVersion1;
+    case 2:
+      return kBudgetTables;
     default:
       return "";
   }

@@ -200,5 +200,27 @@ TEST(PostgresOutage, ACallFailsWhileTheServerIsDownAndTheNextOneReconnects) {
   EXPECT_TRUE(store->create({}));  // not repeatable, but the closed connection is noticed before anything is sent
 }
 
+TEST(PostgresOutage, BudgetsCountOnceWhenConnectionsAreCutAtRandom) {
+  const int calls = cases(100);
+  const std::string direct = shared_postgres().new_database();
+  CuttingProxy proxy(shared_postgres().socket(), 4);
+  const auto store = open(proxy.url(name_of(direct)) + "&allm_retry_ms=120000");
+  const auto budget = open_budget(store, "team", BudgetOptions{.max_tokens = 1'000'000}).value();
+  start_cutting(proxy, direct);
+  std::atomic<std::int64_t> used = 0;
+  on_threads(calls, [&](int i) {
+    const auto reserved = budget->reserve({.tokens = 20, .nanos = 2});
+    ASSERT_TRUE(reserved) << reserved.error().message();
+    const Status settled = budget->settle(std::get<ReservationId>(*reserved), {.tokens = i % 20, .nanos = 1});
+    EXPECT_TRUE(settled) << settled.error().message();
+    used += i % 20;
+  });
+  const auto kept = open(direct)->load_budget("team");
+  ASSERT_TRUE(kept) << kept.error().message();
+  EXPECT_EQ(kept->spent, (Spend{.tokens = used, .nanos = calls}));
+  EXPECT_EQ(kept->reserved, (Spend{.tokens = 0, .nanos = 0}));
+  EXPECT_GT(proxy.cuts(), 0);
+}
+
 }  // namespace
 }  // namespace allm::testing::postgres_outage_test

@@ -3,8 +3,8 @@
 //
 // Every function is one statement: one round trip to the server, and one transaction. When the connection is lost,
 // calls that can be repeated without harm (load, list, read_log, renew, release, count_jobs, commits with entries, the
-// waits) are repeated on a new connection, for as long as the URL says. The others fail with `unavailable`: it is not
-// known whether they took effect.
+// waits, all of budgets but create, remove and forget) are repeated on a new connection, for as long as the URL says.
+// The others fail with `unavailable`: it is not known whether they took effect.
 #pragma once
 
 #include <atomic>
@@ -47,6 +47,17 @@ class PostgresStore : public Store {
   Result<std::optional<Job>> claim(const ClaimOptions& options) override;
   Result<bool> wait_for_job(std::chrono::milliseconds timeout) override;
   Result<QueueCounts> count_jobs() override;
+
+  Result<StoredBudget> create_budget(const std::string& name, const BudgetTerms& terms) override;
+  Result<StoredBudget> load_budget(const std::string& name) override;
+  Result<std::vector<StoredBudget>> list_budgets(const std::string& after, std::size_t limit) override;
+  Result<StoredBudget> change_budget(const std::string& name, const BudgetTerms& terms) override;
+  Status remove_budget(const std::string& name) override;
+  Result<std::vector<StoredReservation>> list_reservations(const std::string& name, const ReservationQuery& query,
+                                                           std::size_t limit) override;
+  Result<ForgottenReservations> forget_reservations(const std::string& name, const ReservationQuery& query) override;
+  Result<Reserved> reserve_in_budget(const std::string& name, const NewReservation& reservation) override;
+  Status settle_in_budget(const std::string& name, ReservationId id, const Spend& actual) override;
 
  private:
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};

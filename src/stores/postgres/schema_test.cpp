@@ -2,9 +2,12 @@
 
 #include <string>
 #include <thread>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "allm/serialize.hpp"
 
 #include "stores/postgres/postgres_store.hpp"
 #include "tests/stores/postgres_server.hpp"
@@ -55,6 +58,32 @@ TEST(PostgresSchema, AMigrationThatFailsLeavesNothingBehind) {
   EXPECT_EQ(run_sql(url, "SELECT count(*) FROM pg_tables WHERE schemaname = 'allm'"), "1");
 }
 
+// A database of each earlier version, with a session and a job.
+TEST(PostgresSchema, DatabasesOfEveryVersionAreMigrated) {
+  for (int version = 1; version <= postgres::kSchemaVersion; ++version) {
+    SCOPED_TRACE(version);
+    const std::string url = shared_postgres().new_database();
+    run_sql(url, "CREATE SCHEMA allm");
+    for (int step = 1; step <= version; ++step) run_sql(url, postgres::migration_to(step));
+    run_sql(url, "UPDATE allm.schema_version SET version = " + std::to_string(version));
+    run_sql(url,
+            "INSERT INTO allm.sessions (id, tenant, status, title, messages, body, words) VALUES ('kept', 'acme',"
+            " 'idle', 'Keep this', 0, '" +
+                to_json(Session{.id = "kept"}).value() + "', '')");
+    run_sql(url, R"(SELECT allm.submit_job('kept', '{"message": "go on"}', 0, 0))");
+    const auto store = open_postgres_store(url);
+    ASSERT_TRUE(store) << store.error().message();
+    EXPECT_EQ(run_sql(url, "SELECT version FROM allm.schema_version"), std::to_string(postgres::kSchemaVersion));
+    const auto kept = (*store)->load("kept");
+    ASSERT_TRUE(kept) << kept.error().message();
+    EXPECT_EQ(kept->tenant, "acme");
+    const auto job = (*store)->claim({});
+    ASSERT_TRUE(job && *job);
+    EXPECT_EQ((*job)->order, (Json{{"message", "go on"}}));
+    EXPECT_TRUE(open_budget(*store, "team", BudgetOptions{.max_cost = 1}));
+  }
+}
+
 // The role owns nothing and may create nothing.
 TEST(PostgresSchema, AProgramNeedsOnlyTheRightsThatAreDocumented) {
   const std::string url = shared_postgres().new_database();
@@ -79,6 +108,14 @@ TEST(PostgresSchema, AProgramNeedsOnlyTheRightsThatAreDocumented) {
                                 .release = true}));
   EXPECT_TRUE((*store)->wait_for_log((*job)->session_id, 0, std::chrono::milliseconds(0)));
   EXPECT_TRUE((*store)->remove((*job)->session_id));
+  const auto budget = open_budget(*store, "team", BudgetOptions{.max_cost = 1});
+  ASSERT_TRUE(budget) << budget.error().message();
+  const auto reserved = (*budget)->reserve({.tokens = 1, .nanos = 1});
+  ASSERT_TRUE(reserved) << reserved.error().message();
+  EXPECT_TRUE((*budget)->settle(std::get<ReservationId>(*reserved), {}));
+  EXPECT_TRUE((*store)->forget_reservations("team", {}));
+  EXPECT_TRUE((*store)->change_budget("team", {}));
+  EXPECT_TRUE((*store)->remove_budget("team"));
   run_sql(url, "REVOKE INSERT ON allm.sessions FROM allm_program");
   EXPECT_TRUE((*store)->create({}).error().is<StoreError>(Reason::read_only));
   run_sql(url, "DROP OWNED BY allm_program; DROP ROLE allm_program");

@@ -68,7 +68,33 @@ CREATE TABLE numbers (
 INSERT INTO numbers VALUES ('fence', 0);
 )";
 
-constexpr std::array<Migration, 1> kMigrations = {kVersion1};
+constexpr const char* kBudgetTables = R"(
+CREATE TABLE budgets (
+  key INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  strict INTEGER NOT NULL,
+  token_limit INTEGER,
+  nano_limit INTEGER,
+  tokens_spent INTEGER NOT NULL DEFAULT 0,
+  nanos_spent INTEGER NOT NULL DEFAULT 0,
+  tokens_reserved INTEGER NOT NULL DEFAULT 0,
+  nanos_reserved INTEGER NOT NULL DEFAULT 0,
+  reservations INTEGER NOT NULL DEFAULT 0,
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE TABLE budget_reservations (
+  id INTEGER PRIMARY KEY,
+  budget INTEGER NOT NULL REFERENCES budgets (key) ON DELETE CASCADE,
+  tokens INTEGER NOT NULL,
+  nanos INTEGER NOT NULL,
+  holder TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  forgotten INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX budget_reservations_by_time ON budget_reservations (budget, at, id);
+)";
+
+constexpr std::array kMigrations = {kVersion1, kBudgetTables};
 
 Error future_version(const std::string& path, std::int64_t found, std::size_t known) {
   return Error(StoreError{.reason = StoreError::Reason::future_version},

@@ -24,14 +24,51 @@ std::unique_ptr<Connection> connect(const std::string& path) {
   return std::move(*connection);
 }
 
-// Every version has a file vN.db with a session "kept", one entry in its log and one job.
+std::string fixture(std::size_t version) {
+  return ALLM_SOURCE_DIR "/tests/data/stores/sqlite-v" + std::to_string(version) + ".db";
+}
+
+// Writes the file of the newest version, once it is final: run it with --gtest_also_run_disabled_tests.
+TEST(SqliteSchema, DISABLED_WriteTheFileOfTheNewestVersion) {
+  const std::string path = fixture(migrations().size());
+  ASSERT_FALSE(std::filesystem::exists(path)) << "a released version is never changed";
+  {
+    const auto store = open_or_fail(path);
+    ASSERT_TRUE(store->create({.session = saying("Keep that", "kept"), .tenant = "acme"}));
+    ASSERT_TRUE(store->commit(
+        {.session_id = "kept", .entries = {{.kind = "run_started"}}, .session = saying("Keep this", "kept")}));
+    ASSERT_TRUE(store->submit({.session_id = "kept", .order = {{"message", "go on"}}}));
+    const auto budget = open_budget(store, "kept", BudgetOptions{.max_cost = 1.00, .max_tokens = 1'000});
+    ASSERT_TRUE(budget && (*budget)->reserve({.tokens = 30, .nanos = 4}));
+    ASSERT_TRUE(store->reserve_in_budget("kept", {.id = 7, .amount = {.tokens = 5, .nanos = 6}}));
+    ASSERT_TRUE(store->settle_in_budget("kept", 7, {.tokens = 2}));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path + "-wal"));
+}
+
+bool has_budgets(const std::string& path) {
+  return *connect(path)->integer("SELECT count(*) FROM sqlite_schema WHERE name = 'budgets'") > 0;
+}
+
+void expect_budgets(const std::shared_ptr<Store>& store, bool kept) {
+  EXPECT_TRUE(open_budget(store, "new", BudgetOptions{.max_cost = 1.00}));
+  if (!kept) return;
+  const auto budget = store->load_budget("kept");
+  ASSERT_TRUE(budget) << budget.error().message();
+  EXPECT_EQ(budget->terms, (BudgetTerms{.limit = {.tokens = 1'000, .nanos = 1'000'000'000}}));
+  EXPECT_EQ(budget->spent, (Spend{.tokens = 2, .nanos = 6}));
+  EXPECT_EQ(budget->reserved, (Spend{.tokens = 30, .nanos = 4}));
+  EXPECT_EQ(store->forget_reservations("kept", {})->count, 1U);
+}
+
+// Every version has a file with a session "kept", one entry in its log, one job, and a budget "kept" if it has budgets.
 TEST(SqliteSchema, FilesOfEveryVersionAreMigrated) {
   for (std::size_t version = 1; version <= migrations().size(); ++version) {
     SCOPED_TRACE(version);
     const TestFolder folder;
-    std::filesystem::copy_file(ALLM_SOURCE_DIR "/tests/data/stores/sqlite-v" + std::to_string(version) + ".db",
-                               folder.file());
+    std::filesystem::copy_file(fixture(version), folder.file());
     std::filesystem::permissions(folder.file(), std::filesystem::perms::owner_all);
+    const bool with_budgets = has_budgets(folder.file());
     const auto store = open_or_fail(folder.file());
     ASSERT_NE(store, nullptr);
     const auto kept = store->load("kept");
@@ -45,6 +82,7 @@ TEST(SqliteSchema, FilesOfEveryVersionAreMigrated) {
     ASSERT_TRUE(job.has_value() && job->has_value());
     EXPECT_EQ((*job)->order, (Json{{"message", "go on"}}));
     EXPECT_TRUE(store->commit({.session_id = "kept", .fence = (*job)->lease.fence, .session = saying("changed")}));
+    expect_budgets(store, with_budgets);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "allm/serialize.hpp"
 
 #include "engine/request_id.hpp"
+#include "stores/sqlite/budgets.hpp"
 #include "stores/sqlite/changes.hpp"
 #include "stores/sqlite/clock.hpp"
 #include "stores/sqlite/commit.hpp"
@@ -83,6 +84,35 @@ class SqliteStore final : public Store {
     return read([](Connection& connection) { return sqlite::count_jobs(connection); });
   }
 
+  Result<StoredBudget> create_budget(const std::string& name, const BudgetTerms& terms) override {
+    return write_budget([&](Connection& connection) { return sqlite::create_budget(connection, name, terms); });
+  }
+  Result<StoredBudget> load_budget(const std::string& name) override {
+    return read([&](Connection& connection) { return sqlite::load_budget(connection, name); });
+  }
+  Result<std::vector<StoredBudget>> list_budgets(const std::string& after, std::size_t limit) override {
+    return read([&](Connection& connection) { return sqlite::list_budgets(connection, after, limit); });
+  }
+  Result<StoredBudget> change_budget(const std::string& name, const BudgetTerms& terms) override {
+    return write_budget([&](Connection& connection) { return sqlite::change_budget(connection, name, terms); });
+  }
+  Status remove_budget(const std::string& name) override {
+    return write_budget([&](Connection& connection) { return sqlite::remove_budget(connection, name); });
+  }
+  Result<std::vector<StoredReservation>> list_reservations(const std::string& name, const ReservationQuery& query,
+                                                           std::size_t limit) override {
+    return read([&](Connection& connection) { return sqlite::list_reservations(connection, name, query, limit); });
+  }
+  Result<ForgottenReservations> forget_reservations(const std::string& name, const ReservationQuery& query) override {
+    return write_budget([&](Connection& connection) { return sqlite::forget_reservations(connection, name, query); });
+  }
+  Result<Reserved> reserve_in_budget(const std::string& name, const NewReservation& reservation) override {
+    return write_budget([&](Connection& connection) { return reserve(connection, name, reservation); });
+  }
+  Status settle_in_budget(const std::string& name, ReservationId id, const Spend& actual) override {
+    return write_budget([&](Connection& connection) { return settle(connection, name, id, actual); });
+  }
+
  private:
   struct EmptyClaim {
     std::uint64_t changes = 0;  // made before it
@@ -106,6 +136,9 @@ class SqliteStore final : public Store {
   // Also tells the threads that wait.
   template <class Body>
   auto write(Body body) -> decltype(body(std::declval<Connection&>()));
+  // Nobody waits for changes of budgets.
+  template <class Body>
+  auto write_budget(Body body) -> decltype(body(std::declval<Connection&>()));
   // The time at which a job may be ready, as far as it is known after that many changes.
   Result<std::optional<std::int64_t>> ready_time(std::uint64_t changes);
 
@@ -131,6 +164,12 @@ auto SqliteStore::write(Body body) -> decltype(body(std::declval<Connection&>())
   auto result = pool().write(std::move(body));
   if (result) changes().announce();
   return result;
+}
+
+template <class Body>
+auto SqliteStore::write_budget(Body body) -> decltype(body(std::declval<Connection&>())) {
+  if (Status checked = check_process(); !checked) return std::unexpected(checked.error());
+  return pool().write(std::move(body));
 }
 
 Result<StoredSession> SqliteStore::create(NewSession session) {

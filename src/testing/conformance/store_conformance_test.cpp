@@ -7,7 +7,9 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -39,6 +41,30 @@ class PassingStore : public Store {
   Result<std::optional<Job>> claim(const ClaimOptions& options) override { return inner().claim(options); }
   Result<bool> wait_for_job(milliseconds timeout) override { return inner().wait_for_job(timeout); }
   Result<QueueCounts> count_jobs() override { return inner().count_jobs(); }
+  Result<StoredBudget> create_budget(const std::string& name, const BudgetTerms& terms) override {
+    return inner().create_budget(name, terms);
+  }
+  Result<StoredBudget> load_budget(const std::string& name) override { return inner().load_budget(name); }
+  Result<std::vector<StoredBudget>> list_budgets(const std::string& after, std::size_t limit) override {
+    return inner().list_budgets(after, limit);
+  }
+  Result<StoredBudget> change_budget(const std::string& name, const BudgetTerms& terms) override {
+    return inner().change_budget(name, terms);
+  }
+  Status remove_budget(const std::string& name) override { return inner().remove_budget(name); }
+  Result<std::vector<StoredReservation>> list_reservations(const std::string& name, const ReservationQuery& query,
+                                                           std::size_t limit) override {
+    return inner().list_reservations(name, query, limit);
+  }
+  Result<ForgottenReservations> forget_reservations(const std::string& name, const ReservationQuery& query) override {
+    return inner().forget_reservations(name, query);
+  }
+  Result<Reserved> reserve_in_budget(const std::string& name, const NewReservation& reservation) override {
+    return inner().reserve_in_budget(name, reservation);
+  }
+  Status settle_in_budget(const std::string& name, ReservationId id, const Spend& actual) override {
+    return inner().settle_in_budget(name, id, actual);
+  }
 
  protected:
   Store& inner() { return *inner_; }
@@ -324,6 +350,95 @@ TEST(StoreConformance, FindsBrokenQueues) {
   expect_found<OneTenant>("the_tenant_with_the_fewest_running_jobs_comes_next");
   expect_found<OneTenant>("among_equals_the_longest_unserved_tenant_comes_next");
   expect_found<OneTenant>("priorities_do_not_starve_other_tenants");
+}
+
+TEST(StoreConformance, FindsBrokenBudgets) {
+  struct ForgetsStrictness : PassingStore {
+    Result<StoredBudget> create_budget(const std::string& name, const BudgetTerms& terms) override {
+      return inner().create_budget(name, {.limit = terms.limit});
+    }
+  };
+  expect_found<ForgetsStrictness>("budgets_are_kept_with_their_limits");
+  expect_found<ForgetsStrictness>("what_does_not_fit_is_refused");
+  struct MakesMissing : PassingStore {
+    Result<StoredBudget> load_budget(const std::string& name) override {
+      return inner().load_budget(name).value_or(StoredBudget{});
+    }
+  };
+  expect_found<MakesMissing>("missing_budgets_are_not_found");
+  struct IgnoresCase : PassingStore {
+    static std::string lower(std::string name) {
+      std::ranges::transform(name, name.begin(),
+                             [](unsigned char c) { return c == 0x89 ? '\xA9' : static_cast<char>(c); });
+      return name;
+    }
+    Result<StoredBudget> load_budget(const std::string& name) override { return inner().load_budget(lower(name)); }
+  };
+  expect_found<IgnoresCase>("budget_names_are_exact");
+  struct ListsAll : PassingStore {
+    Result<std::vector<StoredBudget>> list_budgets(const std::string&, std::size_t limit) override {
+      return inner().list_budgets({}, limit);
+    }
+  };
+  expect_found<ListsAll>("budgets_are_listed_by_name");
+  // A second settlement counts again.
+  struct SettlesTwice : PassingStore {
+    Status settle_in_budget(const std::string& name, ReservationId id, const Spend& actual) override {
+      if (const Status settled = inner().settle_in_budget(name, id, actual); settled) return settled;
+      static_cast<void>(inner().reserve_in_budget(name, {.id = id, .amount = {.tokens = 0, .nanos = 0}}));
+      return inner().settle_in_budget(name, id, actual);
+    }
+  };
+  expect_found<SettlesTwice>("a_reservation_counts_until_it_is_settled");
+  expect_found<SettlesTwice>("forgotten_reservations_are_given_back");
+  expect_found<SettlesTwice>("a_removed_budget_takes_its_reservations");
+  struct UnknownIsNothing : PassingStore {
+    Status settle_in_budget(const std::string& name, ReservationId id, const Spend& actual) override {
+      return inner().settle_in_budget(name, id,
+                                      {.tokens = actual.tokens.value_or(0), .nanos = actual.nanos.value_or(0)});
+    }
+  };
+  expect_found<UnknownIsNothing>("an_unknown_usage_counts_as_reserved");
+  expect_found<UnknownIsNothing>("sums_of_budgets_do_not_overflow");
+  // An id that the store knows already is another reservation.
+  struct CountsAgain : PassingStore {
+    Result<Reserved> reserve_in_budget(const std::string& name, const NewReservation& reservation) override {
+      NewReservation other = reservation;
+      other.id = ++last;
+      const auto made = inner().reserve_in_budget(name, other);
+      if (!made || std::holds_alternative<BudgetRefusal>(*made)) return made;
+      return reservation.id;
+    }
+    ReservationId last = 0;
+  };
+  expect_found<CountsAgain>("a_repeated_reservation_counts_once");
+  struct NeverChanges : PassingStore {
+    Result<StoredBudget> change_budget(const std::string& name, const BudgetTerms&) override {
+      return inner().load_budget(name);
+    }
+  };
+  expect_found<NeverChanges>("limits_of_budgets_can_be_changed");
+  struct IgnoresQueries : PassingStore {
+    Result<std::vector<StoredReservation>> list_reservations(const std::string& name, const ReservationQuery&,
+                                                             std::size_t limit) override {
+      return inner().list_reservations(name, {}, limit);
+    }
+  };
+  expect_found<IgnoresQueries>("reservations_are_listed");
+  // Looks at what is left and reserves afterwards, without a transaction.
+  struct Looks : PassingStore {
+    Result<Reserved> reserve_in_budget(const std::string& name, const NewReservation& reservation) override {
+      const auto budget = inner().load_budget(name);
+      if (!budget) return std::unexpected(budget.error());
+      std::this_thread::sleep_for(milliseconds(1));
+      if (budget->left().tokens < reservation.amount.tokens) return BudgetRefusal{};
+      static_cast<void>(inner().change_budget(name, {}));
+      auto made = inner().reserve_in_budget(name, reservation);
+      static_cast<void>(inner().change_budget(name, budget->terms));
+      return made;
+    }
+  };
+  expect_found<Looks>("many_processes_cannot_exceed_a_budget");
 }
 
 }  // namespace
