@@ -146,9 +146,9 @@ struct SessionError {
 // A session store could not do what it was asked to do.
 struct StoreError {
   enum class Reason : std::uint8_t {
-    not_found,       // there is no such session
-    already_exists,  // a session with this id exists
-    conflict,        // somebody else has changed the session meanwhile; load it again
+    not_found,       // there is no such session or budget
+    already_exists,  // a session with this id, or a budget with this name, exists
+    conflict,        // somebody else has changed the session meanwhile; load it again. Or a budget has other limits
     leased,          // somebody else runs the session
     fenced,          // the lease has ended; the caller must stop to run the session
     invalid_url,     // the store's URL or file name cannot be used
