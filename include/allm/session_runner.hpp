@@ -135,6 +135,8 @@ class SessionRunner {
 
  private:
   class Impl;
+  friend class SessionWorker;
+  Result<StoredTurn> run_job(const Job& job, std::chrono::nanoseconds lease_end, const CallOptions& options) const;
   StoredStream open(RunRequest request, const CallOptions& options) const;
   std::shared_ptr<Impl> impl_;  // shared with the streams
 };
