@@ -9,11 +9,13 @@ namespace allm {
 
 // Goes on while the process is stopped and while the machine sleeps.
 struct LeaseClock {
+  // NOLINTBEGIN(readability-identifier-naming): the names of a standard clock
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;
   using period = duration::period;
   using time_point = std::chrono::time_point<LeaseClock>;
   static constexpr bool is_steady = true;
+  // NOLINTEND(readability-identifier-naming)
 
   static time_point now() noexcept {
     timespec time{};

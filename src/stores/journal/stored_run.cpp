@@ -389,8 +389,11 @@ Result<std::optional<Committed>> StoredRun::find_commit(const Commit& change) {
   std::vector<LogEntry> found;
   if (is_start) {
     Result<LogEntry> start = find_start(version() + 1);
-    if (start) found.push_back(*std::move(start));
-    if (!start && !is_store_error(start.error(), StoreReason::corrupted)) return std::unexpected(start.error());
+    if (start) {
+      found.push_back(*std::move(start));
+    } else if (!is_store_error(start.error(), StoreReason::corrupted)) {
+      return std::unexpected(start.error());
+    }
   } else if (last_number_ > 0) {
     Result<std::vector<LogEntry>> next = store_->read_log(request_.session_id, last_number_, 1);
     if (!next) return std::unexpected(next.error());

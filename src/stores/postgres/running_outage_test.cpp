@@ -73,8 +73,8 @@ Engine engine(const std::shared_ptr<Counts>& counts) {
     return ok("noted");
   };
   return Engine({.adapter = model(counts),
-                 .tools = {{.name = "once", .handler = handler},
-                           {.name = "again", .handler = handler, .on_interrupted = OnInterrupted::retry}}});
+                 .tools = {{.name = "once", .handler = handler, .timeout = 10min},
+                           {.name = "again", .handler = handler, .timeout = 10min, .on_interrupted = OnInterrupted::retry}}});
 }
 
 // The thread as one text. A call that was interrupted and must not run again may say so.
