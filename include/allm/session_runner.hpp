@@ -17,12 +17,15 @@
 // calls that it has decided on. A run_timeout begins again. A tool that runs an agent is one call: the steps of the
 // agent are not recorded.
 //
-// A runner holds the lease of a session while it runs it, and renews it at a third of its duration. When the lease is
-// lost, the run ends with StoreError `fenced`: nothing more is written and no further tool is started.
+// A runner holds the lease of a session while it runs it, and renews it at a third of its duration. When somebody else
+// has taken the session, the run ends with StoreError `fenced`: nothing more is written, and no further tool or model
+// call is started, also if the process was stopped for a while. While the store is unavailable, a run waits for it as
+// long as a lease lasts.
 //
 // Epochs: a session that waits for an answer (a question, manual calls, an approval) is identified by its version. An
 // answer names the version that it answers as its epoch. Of several answers to one epoch, one is accepted; the others,
-// and answers to older epochs, fail with StoreError `conflict`.
+// and answers to older epochs, fail with StoreError `conflict`. A call without an epoch is for the session as it was when
+// the call began: `conflict`, if somebody else changed it before the run began.
 //
 // All functions are safe to call from any thread.
 #pragma once
@@ -43,7 +46,8 @@ namespace allm {
 struct RunRequest;
 
 struct RunnerOptions {
-  // How long after a crash nobody else can run the session. Long enough for a few heartbeats that come late.
+  // How long after a crash nobody else can run the session, and how long a run waits for a store that is unavailable.
+  // Long enough for a few heartbeats that come late.
   std::chrono::milliseconds lease = std::chrono::seconds(30);
   // Whether the events of runs are written to the log (kind "event"), for programs that follow a session. Text that
   // comes in many deltas is joined. When a run is resumed, an event {"type": "run_resumed"} follows, and then all
@@ -69,8 +73,8 @@ struct SessionOrder {
   std::optional<Message> message = std::nullopt;
   std::vector<SubmittedResult> results = {};
   std::vector<CallDecision> decisions = {};
-  // The version of the session that is answered. Default: whatever version the session has; then nothing prevents that
-  // a question is answered twice.
+  // The version of the session that is answered. Default: the version that the session has when the function is called,
+  // or when a job is claimed; then nothing prevents that somebody else has answered the question before.
   std::optional<std::int64_t> epoch = std::nullopt;
 };
 Json session_order_to_json(const SessionOrder& order);
@@ -109,8 +113,9 @@ class SessionRunner {
 
   // Each runs the session with this id and returns when the run has ended and is committed. They fail as the session
   // operations of the same name do (allm/session_ops.hpp), and with StoreError: `leased` if somebody else runs the
-  // session, `conflict` if the epoch is over or an interrupted run has to be resumed first, `fenced`, and the errors of
-  // the store. If the run fails in its first step, the session is as before and the error is returned.
+  // session, `conflict` if the epoch is over, if the session has changed since the call began or if an interrupted run
+  // has to be resumed first, `fenced`, and the errors of the store. If the run fails in its first step, the session is as
+  // before and the error is returned.
   Result<StoredTurn> start(const std::string& id, const CallOptions& options = default_options()) const;
   Result<StoredTurn> reply(const std::string& id, Content reply, std::optional<std::int64_t> epoch = std::nullopt,
                            const CallOptions& options = default_options()) const;
@@ -135,6 +140,8 @@ class SessionRunner {
 
  private:
   class Impl;
+  friend class SessionWorker;
+  Result<StoredTurn> run_job(const Job& job, std::chrono::nanoseconds lease_end, const CallOptions& options) const;
   StoredStream open(RunRequest request, const CallOptions& options) const;
   std::shared_ptr<Impl> impl_;  // shared with the streams
 };

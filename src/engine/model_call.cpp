@@ -365,7 +365,7 @@ Error ModelCall::malformed(std::string message) const {
 bool ModelCall::waits_for_journal() {
   RunJournal& journal = *run_->journal;
   if (!std::exchange(has_asked_journal_, true)) recorded_ = journal.next_response();
-  return !recorded_ && !journal.is_committed(journal.last());
+  return !recorded_ && !(journal.is_committed(journal.last()) && journal.may_start());
 }
 
 Poll ModelCall::advance(const Waker& waker) {

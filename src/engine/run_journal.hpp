@@ -7,8 +7,8 @@
 // Steps are counted: the calls that are approved before the first model call belong to step 0, those of the n-th model
 // call to step n. Within a step a tool call is known by its id.
 //
-// All functions are called on the consumer's thread and never block. Facts are committed elsewhere, in the order in
-// which they were recorded.
+// All functions are called on the consumer's thread and never block, except those about the right to start. Facts are
+// committed elsewhere, in the order in which they were recorded.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +43,14 @@ class RunJournal {
   virtual void watch(const Waker& waker) = 0;
   // Why nothing can be recorded any more; nullopt while it can. The run must end at once.
   virtual std::optional<Error> failure() const = 0;
+
+  // --- The right to start something ---
+  // Whether nobody else can have the session now, so that a tool or a model call may be started. It is asked directly
+  // before the start, because time may pass between a commit and what follows it: the process may be stopped. If not,
+  // the waker of watch() is called when it may, or after a failure. Safe to call from any thread.
+  virtual bool may_start() = 0;
+  // Waits until something may be started; false if the run is over. Blocks; not for the consumer's thread.
+  virtual bool wait_to_start() = 0;
 
   // --- Model calls ---
   // Begins the next step. Returns the events of its recorded response, or nullopt if the model must be called.

@@ -1,6 +1,7 @@
 #include "lanes/lane_call.hpp"
 
 #include "data/tool_errors.hpp"
+#include "tools/tool_context_state.hpp"
 
 namespace allm {
 
@@ -12,7 +13,10 @@ LaneCall::LaneCall(std::shared_ptr<Loop> loop, const ToolContext& context, ToolC
       idempotency_key(context.idempotency_key()),
       stop_token(context.stop_token()),
       caller_(Caller{context, std::move(done)}),
-      loop_(std::move(loop)) {}
+      loop_(std::move(loop)),
+      journal_(ToolContextAccess::state(context).run->journal) {}
+
+bool LaneCall::may_start() const { return !journal_ || journal_->may_start(); }
 
 void LaneCall::progress(Json report) {
   std::optional<ToolContext> context;

@@ -10,6 +10,7 @@
 
 #include "allm/tool.hpp"
 
+#include "engine/run_journal.hpp"
 #include "process/job.hpp"
 #include "runtime/loop.hpp"
 #include "tools/outside_call.hpp"
@@ -28,6 +29,8 @@ class LaneCall : public OutsideCall {
   // False if the call was answered or abandoned before.
   bool answer(ToolOutcome outcome);
   void progress(Json report);
+  // Whether it may be started now; see RunJournal. It may not be for a short while, or any more.
+  bool may_start() const;
   // Answers with a ToolError.
   void fail(ToolError::Reason reason, std::string message, Json metadata = empty_object());
   // The outcome of a call whose process ended without an answer. `what` is "worker" or "command".
@@ -47,6 +50,7 @@ class LaneCall : public OutsideCall {
   // Deliberate reference cycle with the runner's call, which owns this one; broken by answer() and abandon().
   std::optional<Caller> caller_;
   const std::shared_ptr<Loop> loop_;
+  const std::shared_ptr<RunJournal> journal_;  // of the run, or null
   std::mutex mutex_;
   bool over_ = false;
   std::optional<Loop::Awaited> awaited_;  // from await() until it is over

@@ -202,7 +202,10 @@ void WorkerPool::run_queued() {
     next = std::move(queue_.front());
     queue_.pop_front();
   }
-  run(next);
+  if (next->may_start()) return run(next);
+  next->fail(ToolError::Reason::not_run,
+             "tool '" + next->tool_name + "' was not run: its process was stopped for longer than the run's lease");
+  run_queued();
 }
 
 void WorkerPool::arm_retirement() {

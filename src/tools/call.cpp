@@ -135,7 +135,9 @@ void PendingCall::dispatch(std::chrono::milliseconds timeout) {
   loop_->arm(shared_from_this(), deadline);
   if (runs_outside(tool_) && !State::run->executor) {
     outside_call_ = prepare_outside_call();
-    if (!outside_call_ || outside_call_->start_now()) return;
+    if (!outside_call_) return;
+    const bool may_start = !State::run->journal || State::run->journal->may_start();
+    if (may_start && outside_call_->start_now()) return;
   }
   pool_->submit(shared_from_this());
 }
@@ -189,6 +191,8 @@ void PendingCall::run() noexcept {
   // `thread_` is written before `settled_` is read; claim() and set_thread_aside() use the opposite order. So a thread
   // that is set aside is counted exactly once.
   thread_.store(Thread::running);
+  const bool may_start = settled_.load() || !State::run->journal || State::run->journal->wait_to_start();
+  if (!may_start && claim()) finish(ToolFailure{not_run_error(call, "its run has ended")});
   if (!settled_.load()) {
     execute();
   } else if (outside_call_) {

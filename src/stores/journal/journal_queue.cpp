@@ -49,15 +49,41 @@ std::optional<Error> JournalQueue::failure() const {
   return failure_;
 }
 
+bool JournalQueue::may_start() {
+  if (failed_.load(std::memory_order_acquire)) return false;
+  if (has_lease()) return true;
+  const std::lock_guard lock(mutex_);
+  needs_lease_ = true;
+  changed_.notify_one();
+  return false;
+}
+
+bool JournalQueue::wait_to_start() {
+  std::unique_lock lock(mutex_);
+  while (!failure_ && !closed_) {
+    if (has_lease()) return true;
+    needs_lease_ = true;
+    changed_.notify_one();
+    may_start_.wait(lock);
+  }
+  return false;
+}
+
 void JournalQueue::close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
   waker_ = Waker();
   changed_.notify_one();
+  may_start_.notify_all();
+}
+
+bool JournalQueue::is_closed() const {
+  const std::lock_guard lock(mutex_);
+  return closed_;
 }
 
 bool JournalQueue::is_due(Clock::time_point now) const {
-  return flush_ || closed_ || (events_due_ && *events_due_ <= now);
+  return flush_ || closed_ || needs_lease_ || (events_due_ && *events_due_ <= now);
 }
 
 JournalQueue::Batch JournalQueue::take(Clock::time_point deadline) {
@@ -73,7 +99,8 @@ JournalQueue::Batch JournalQueue::take(Clock::time_point deadline) {
   return {.entries = std::exchange(entries_, {}),
           .session = std::exchange(session_, std::nullopt),
           .last = last_.load(std::memory_order_relaxed),
-          .closed = closed_};
+          .closed = closed_,
+          .needs_lease = std::exchange(needs_lease_, false)};
 }
 
 void JournalQueue::committed(Position last) {
@@ -86,6 +113,16 @@ void JournalQueue::fail(Error error) {
     const std::lock_guard lock(mutex_);
     failure_ = std::move(error);
     failed_.store(true, std::memory_order_release);
+    may_start_.notify_all();
+  }
+  wake();
+}
+
+void JournalQueue::set_lease_end(LeaseClock::time_point end) {
+  {
+    const std::lock_guard lock(mutex_);
+    lease_end_.store(end.time_since_epoch().count());
+    may_start_.notify_all();
   }
   wake();
 }

@@ -12,6 +12,7 @@
 #include "allm/stream.hpp"
 
 #include "engine/run_journal.hpp"
+#include "stores/journal/lease_clock.hpp"
 
 namespace allm {
 
@@ -32,6 +33,8 @@ class JournalQueue {
   void flush();
   void watch(const Waker& waker);
   std::optional<Error> failure() const;
+  bool may_start();
+  bool wait_to_start();
   // The run is over or was dropped.
   void close();
 
@@ -41,11 +44,15 @@ class JournalQueue {
     std::optional<Session> session = std::nullopt;  // with the last fact
     Position last = 0;
     bool closed = false;
+    bool needs_lease = false;  // something waits for may_start()
   };
-  // Waits until there is something to commit, until the queue is closed or until `deadline`.
+  // Waits until there is something to commit, until the queue is closed, until the lease is needed or until `deadline`.
   Batch take(Clock::time_point deadline);
   void committed(Position last);
   void fail(Error error);
+  // The lease is certainly valid until then.
+  void set_lease_end(LeaseClock::time_point end);
+  bool is_closed() const;
   // Wakes the run.
   void wake();
 
@@ -53,6 +60,7 @@ class JournalQueue {
   // Events alone are committed after this time, so that the many deltas of a text share a commit.
   static constexpr std::chrono::milliseconds kEventDelay{50};
   bool is_due(Clock::time_point now) const;
+  bool has_lease() const { return LeaseClock::now().time_since_epoch().count() < lease_end_.load(); }
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -60,6 +68,9 @@ class JournalQueue {
   std::optional<Session> session_;
   bool flush_ = false;
   bool closed_ = false;
+  bool needs_lease_ = false;
+  std::condition_variable may_start_;
+  std::atomic<LeaseClock::rep> lease_end_{0};
   std::optional<Clock::time_point> events_due_;
   std::atomic<Position> last_{0};
   std::atomic<Position> committed_{0};

@@ -22,7 +22,7 @@ namespace allm {
 inline constexpr const char* kOpenRun = "allm.run";
 inline constexpr const char* kInterruptedCalls = "allm.interrupted";
 
-// Only for the consumer's thread.
+// Only for the consumer's thread, except may_start() and wait_to_start().
 class SessionJournal : public RunJournal {
  public:
   struct Settings {
@@ -46,6 +46,8 @@ class SessionJournal : public RunJournal {
   void flush() override { queue_->flush(); }
   void watch(const Waker& waker) override { queue_->watch(waker); }
   std::optional<Error> failure() const override { return queue_->failure(); }
+  bool may_start() override { return queue_->may_start(); }
+  bool wait_to_start() override { return queue_->wait_to_start(); }
   std::optional<std::vector<Event>> next_response() override;
   void note_model_event(const Event& event) override;
   std::optional<std::vector<Approval>> recorded_decisions() const override;

@@ -197,15 +197,25 @@ Result<StoredTurn> SessionRunner::resume(const std::string& id, const CallOption
 }
 
 Result<StoredTurn> SessionRunner::run_job(const Job& job, const CallOptions& options) const {
+  return run_job(job, std::chrono::nanoseconds(0), options);
+}
+
+Result<StoredTurn> SessionRunner::run_job(const Job& job, std::chrono::nanoseconds lease_end,
+                                          const CallOptions& options) const {
   const Result<StoredSession> stored = impl_->store->load(job.session_id);
   if (!stored) return std::unexpected(stored.error());
-  RunRequest request{.session_id = job.session_id, .lease = job.lease, .job = job.id};
+  RunRequest request{.session_id = job.session_id,
+                     .lease = job.lease,
+                     .lease_end = LeaseClock::time_point(lease_end),
+                     .job = job.id};
   const std::optional<OpenRunMark> mark = open_run_mark(stored->session);
   if (mark && mark->job == job.id) return open(request, options).finish();
   if (mark) {
     // It belongs to somebody else. How it ends does not matter for this job, unless the store fails.
     const Result<StoredTurn> other =
-        open({.session_id = job.session_id, .lease = job.lease, .keep_lease = true}, options).finish();
+        open({.session_id = job.session_id, .lease = job.lease, .lease_end = request.lease_end, .keep_lease = true},
+             options)
+            .finish();
     if (!other && other.error().get_if<StoreError>() != nullptr) return other;
   }
   Result<SessionOrder> order = session_order_from_json(job.order);

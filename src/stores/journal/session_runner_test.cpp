@@ -583,7 +583,7 @@ class Forgetful : public DyingStore {
   using DyingStore::DyingStore;
   Result<Committed> commit(const Commit& change) override {
     Result<Committed> committed = DyingStore::commit(change);
-    if (++commits_ == 1 || commits_ % 2 == 0 || !committed) return committed;
+    if (++commits_ % 2 == 0 || !committed) return committed;
     return std::unexpected(Error(StoreError{StoreError::Reason::unavailable}, "the connection was lost"));
   }
 
@@ -603,6 +603,111 @@ TEST(SessionRunner, ACommitWhoseAnswerWasLostIsNotMadeTwice) {
     EXPECT_EQ(text_of(store->load(id)->session), text_of(undisturbed(test)));
     EXPECT_EQ(count_facts(*store, id, "run_ended") + count_facts(*store, id, "suspended"), 1U);
   }
+}
+
+// Calls a function at moments of a run.
+class Interposed : public DyingStore {
+ public:
+  struct Hooks {
+    std::function<void()> before_acquire = [] {};
+    std::function<void(const Commit&)> after_commit = [](const Commit&) {};
+    std::function<void()> renewed = [] {};
+    // Returns the answer to give.
+    std::function<Result<Lease>(Result<Lease>)> acquired = [](Result<Lease> lease) { return lease; };
+  };
+  Interposed(std::shared_ptr<SessionStore> store, Hooks hooks)
+      : DyingStore(std::move(store), 1'000), hooks_(std::move(hooks)) {}
+
+  Result<Committed> commit(const Commit& change) override {
+    Result<Committed> committed = DyingStore::commit(change);
+    hooks_.after_commit(change);
+    return committed;
+  }
+  Result<Lease> acquire(const std::string& id, std::chrono::milliseconds duration) override {
+    hooks_.before_acquire();
+    return hooks_.acquired(DyingStore::acquire(id, duration));
+  }
+  Result<Lease> renew(const Lease& lease, std::chrono::milliseconds duration) override {
+    Result<Lease> renewed = DyingStore::renew(lease, duration);
+    if (renewed) hooks_.renewed();
+    return renewed;
+  }
+
+ private:
+  const Hooks hooks_;
+};
+
+bool has_kind(const Commit& change, std::string_view kind) {
+  return std::ranges::any_of(change.entries, [&](const LogEntry& entry) { return entry.kind == kind; });
+}
+
+// Waits until nobody holds a valid lease: then a change without a lease is possible. This one changes nothing.
+void wait_until_lease_is_over(SessionStore& store, const std::string& id) {
+  while (!store.commit({.session_id = id})) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+TEST(SessionRunner, GoesOnWithALeaseThatExpiredIfNobodyElseTookTheSession) {
+  const auto store = memory_store();
+  const std::string id = new_session(*store);
+  int expired = 0;
+  const auto has_lease = std::make_shared<std::atomic<bool>>(true);
+  const SessionRunner runner(
+      Engine({.adapter = fake({{call("a", "check"), kRunTools}, {fake_text("Done"), kStop}}),
+              .tools = {{.name = "check", .handler = [has_lease](const Json&) { return ok(has_lease->load()); }}}}),
+      std::make_shared<Interposed>(store, Interposed::Hooks{.after_commit =
+                                                                [&](const Commit& change) {
+                                                                  if (!has_kind(change, "dispatched")) return;
+                                                                  wait_until_lease_is_over(*store, id);
+                                                                  *has_lease = false;
+                                                                  ++expired;
+                                                                },
+                                                            .renewed = [has_lease] { *has_lease = true; }}),
+      {.lease = std::chrono::milliseconds(300)});
+  const Result<StoredTurn> turn = runner.start(id);
+  ASSERT_TRUE(turn) << turn.error().message();
+  EXPECT_EQ(answer_to(turn->session, "a")->text(), "true") << "a tool was started without a lease";
+  EXPECT_EQ(expired, 1);
+}
+
+// Somebody else answers the question between the moment when this call looks at the session and its lease.
+TEST(Epochs, AnAnswerWithoutOneAnswersNothingElse) {
+  const Case test{"", {{call("a", "ask"), kRunTools}, {call("b", "ask"), kRunTools}, {fake_text("Thanks"), kStop}}};
+  const auto store = memory_store();
+  const auto seen = std::make_shared<Seen>();
+  const Engine engine = engine_of(test, seen, OnInterrupted::fail);
+  const SessionRunner other(engine, store);
+  const std::string id = new_session(*store);
+  ASSERT_TRUE(other.start(id));
+  const SessionRunner runner(engine, std::make_shared<Interposed>(store, Interposed::Hooks{.before_acquire = [&] {
+                                                                    ASSERT_TRUE(other.reply(id, "the first"));
+                                                                  }}));
+  const Result<StoredTurn> late = runner.reply(id, "also the first");
+  ASSERT_FALSE(late);
+  EXPECT_TRUE(late.error().is<StoreError>(StoreError::Reason::conflict)) << late.error().message();
+  EXPECT_NE(late.error().message().find("changed or answered it"), std::string::npos) << late.error().message();
+  const StoredSession stored = *store->load(id);
+  EXPECT_EQ(stored.session.status, SessionStatus::awaiting_user);
+  EXPECT_EQ(seen->model_calls[2], 0);
+  EXPECT_EQ(count_facts(*store, id, "run_started"), 2U);
+  // The lease is free again.
+  EXPECT_TRUE(other.reply(id, "the second"));
+}
+
+TEST(SessionRunner, WaitsForALeaseWhoseAnswerWasLost) {
+  const auto store = memory_store();
+  const std::string id = new_session(*store);
+  int acquired = 0;
+  const auto lose_first = [&](Result<Lease> lease) -> Result<Lease> {
+    if (acquired++ > 0) return lease;
+    EXPECT_TRUE(lease);
+    return std::unexpected(Error(StoreError{StoreError::Reason::unavailable}, "the connection was lost"));
+  };
+  const SessionRunner runner(Engine({.adapter = fake({{fake_text("Done"), kStop}})}),
+                             std::make_shared<Interposed>(store, Interposed::Hooks{.acquired = lose_first}),
+                             {.lease = std::chrono::milliseconds(100)});
+  const Result<StoredTurn> turn = runner.start(id);
+  ASSERT_TRUE(turn) << turn.error().message();
+  EXPECT_GE(acquired, 2);
 }
 
 TEST(SessionOrder, IsTheSameAfterJson) {

@@ -17,6 +17,22 @@ constexpr std::size_t kFactsPerRead = 1'000;
 
 bool is_store_error(const Error& error, StoreReason reason) { return error.is<StoreError>(reason); }
 
+// The pauses between attempts while the store is unavailable.
+class Attempts {
+ public:
+  using Clock = JournalQueue::Clock;
+  explicit Attempts(std::chrono::milliseconds most) : give_up_at_(Clock::now() + most) {}
+  bool are_over() const { return Clock::now() >= give_up_at_; }
+  void pause() {
+    std::this_thread::sleep_for(pause_);
+    pause_ = std::min(pause_ * 2, std::chrono::milliseconds(1'000));
+  }
+
+ private:
+  const Clock::time_point give_up_at_;
+  std::chrono::milliseconds pause_{20};
+};
+
 Error conflict(const std::string& id, const std::string& why) {
   return Error(StoreError{StoreReason::conflict, id}, "session '" + id + "': " + why);
 }
@@ -94,7 +110,10 @@ StoredRun::StoredRun(std::shared_ptr<SessionStore> store, const RunnerOptions& o
       options_(options),
       request_(std::move(request)),
       encoder_(std::move(encoder)),
-      queue_(std::make_shared<JournalQueue>()) {}
+      queue_(std::make_shared<JournalQueue>()),
+      lease_(request_.lease) {
+  queue_->set_lease_end(request_.lease_end);
+}
 
 void StoredRun::work() noexcept {
   Result<OpenRun> opened = open();
@@ -128,6 +147,7 @@ void StoredRun::give_up(const Error& error) {
   const bool is_refused = error.get_if<StoreError>() == nullptr || is_store_error(error, StoreReason::conflict);
   if (request_.job && is_refused) {
     Commit refusal = change({order_refused_fact(*request_.job, error)});
+    refusal.expected_version = std::nullopt;
     refusal.finished_job = request_.job;
     refusal.release = true;
     if (commit_surely(refusal)) return;
@@ -137,42 +157,78 @@ void StoredRun::give_up(const Error& error) {
 }
 
 Status StoredRun::hold_lease() {
-  if (request_.lease) {
-    lease_ = request_.lease;
-    return {};
-  }
-  Result<Lease> lease = store_->acquire(request_.session_id, options_.lease);
-  if (lease) {
-    lease_ = *std::move(lease);
-    return {};
-  }
-  // Whoever holds the lease may have answered the same epoch.
-  if (request_.order && request_.order->epoch && is_store_error(lease.error(), StoreReason::leased)) {
-    if (const Result<StoredSession> stored = store_->load(request_.session_id)) {
-      if (Status current = check_epoch(request_.session_id, request_.order->epoch, stored->version); !current) {
-        return current;
-      }
+  if (lease_) return {};
+  // An attempt whose answer was lost may have made a lease, which nobody holds: it is waited for, and a little longer.
+  std::optional<Attempts> lost;
+  Attempts attempts(options_.lease);
+  while (true) {
+    const auto asked_at = LeaseClock::now();
+    Result<Lease> lease = store_->acquire(request_.session_id, options_.lease);
+    if (lease) {
+      lease_ = *std::move(lease);
+      queue_->set_lease_end(lease_end(asked_at, options_.lease));
+      return {};
     }
+    const bool is_lost = is_store_error(lease.error(), StoreReason::unavailable);
+    const bool is_leased = is_store_error(lease.error(), StoreReason::leased);
+    const bool waits = (is_lost && !attempts.are_over()) || (is_leased && lost && !lost->are_over());
+    if (!waits || queue_->is_closed()) return std::unexpected(lease.error());
+    if (is_lost) lost.emplace(options_.lease + std::chrono::seconds(1));
+    attempts.pause();
   }
-  return std::unexpected(lease.error());
+}
+
+Result<StoredSession> StoredRun::load() {
+  Result<StoredSession> stored = store_->load(request_.session_id);
+  if (stored) version_.store(stored->version, std::memory_order_release);
+  return stored;
 }
 
 Result<OpenRun> StoredRun::open() {
-  if (Status held = hold_lease(); !held) return std::unexpected(held.error());
-  Result<StoredSession> stored = store_->load(request_.session_id);
+  Result<StoredSession> stored = load();
   if (!stored) return std::unexpected(stored.error());
-  version_.store(stored->version, std::memory_order_release);
-  const std::optional<OpenRunMark> mark = open_run_mark(stored->session);
-  if (!request_.order) {
-    if (mark) return reopen(*stored, mark->version);
-    return std::unexpected(Error(SessionError{SessionError::Reason::invalid_status_for_operation},
-                                 "session '" + request_.session_id + "' has no interrupted run"));
+  if (request_.order) return open_order(*std::move(stored));
+  if (open_run_mark(stored->session)) {
+    if (Status held = hold_lease(); !held) return std::unexpected(held.error());
+    // Somebody else may have ended the run meanwhile.
+    stored = load();
+    if (!stored) return std::unexpected(stored.error());
+    if (const auto mark = open_run_mark(stored->session)) return reopen(*stored, mark->version);
   }
-  if (Status current = check_epoch(request_.session_id, request_.order->epoch, stored->version); !current) {
+  return std::unexpected(Error(SessionError{SessionError::Reason::invalid_status_for_operation},
+                               "session '" + request_.session_id + "' has no interrupted run"));
+}
+
+// The order is one for the session as it was loaded. If somebody changes the session before the lease is held, the first
+// commit fails.
+Result<OpenRun> StoredRun::open_order(StoredSession stored) {
+  const std::string& id = request_.session_id;
+  if (Status current = check_epoch(id, request_.order->epoch, stored.version); !current) {
     return std::unexpected(current.error());
   }
-  if (mark) return std::unexpected(conflict(request_.session_id, "its last run was interrupted; resume it first"));
-  return begin(*std::move(stored));
+  if (Status held = hold_lease(); !held) {
+    if (!is_store_error(held.error(), StoreReason::leased)) return std::unexpected(held.error());
+    // Whoever holds the lease may have answered the same epoch.
+    const Result<StoredSession> now = load();
+    if (now && request_.order->epoch) {
+      if (Status current = check_epoch(id, request_.order->epoch, now->version); !current) {
+        return std::unexpected(current.error());
+      }
+    }
+    return std::unexpected(held.error());
+  }
+  if (!open_run_mark(stored.session)) return begin(std::move(stored));
+  const Result<StoredSession> now = load();
+  if (!now) return std::unexpected(now.error());
+  if (now->version != stored.version) return std::unexpected(start_conflict(now->version));
+  return std::unexpected(conflict(id, "its last run was interrupted; resume it first"));
+}
+
+Error StoredRun::start_conflict(std::int64_t version) {
+  const std::string& id = request_.session_id;
+  if (const Status current = check_epoch(id, request_.order->epoch, version); !current) return current.error();
+  return conflict(id, "somebody else has changed or answered it since this call began; it has version " +
+                          std::to_string(version) + " now");
 }
 
 Result<OpenRun> StoredRun::begin(StoredSession stored) {
@@ -196,7 +252,11 @@ Result<OpenRun> StoredRun::begin(StoredSession stored) {
     if (!start.session->metadata.is_object()) start.session->metadata = Json::object();
     start.session->metadata[kOpenRun] = std::move(mark);
   }
-  const Result<Committed> committed = store_->commit(start);
+  const Result<Committed> committed = commit_surely(start);
+  if (!committed && is_store_error(committed.error(), StoreReason::conflict)) {
+    const Result<StoredSession> now = load();
+    return std::unexpected(now ? start_conflict(now->version) : now.error());
+  }
   if (!committed) return std::unexpected(committed.error());
   last_number_ = committed->last_number;
   version_.store(committed->version, std::memory_order_release);
@@ -216,7 +276,7 @@ Result<OpenRun> StoredRun::reopen(const StoredSession& stored, std::int64_t vers
   if (Status read = read_facts(start->number, open->recorded); !read) return std::unexpected(read.error());
   Commit resumed = change({make_fact(fact::run_resumed, Json::object())});
   if (options_.log_events) resumed.entries.push_back({.kind = "event", .body = {{"type", "run_resumed"}}});
-  const Result<Committed> committed = store_->commit(resumed);
+  const Result<Committed> committed = commit_surely(resumed);
   if (!committed) return std::unexpected(committed.error());
   last_number_ = committed->last_number;
   return open;
@@ -249,25 +309,29 @@ Status StoredRun::read_facts(std::int64_t after, RecordedRun& recorded) {
 }
 
 Commit StoredRun::change(std::vector<LogEntry> entries) const {
-  return {.session_id = request_.session_id, .fence = lease_->fence, .entries = std::move(entries)};
+  return {.session_id = request_.session_id,
+          .fence = lease_->fence,
+          .expected_version = version(),
+          .entries = std::move(entries)};
 }
 
 void StoredRun::write() {
-  const auto pause = std::max(options_.lease / 3, std::chrono::milliseconds(1));
-  auto renew_at = JournalQueue::Clock::now() + pause;
+  auto renew_at = JournalQueue::Clock::now() + renewal_pause();
   while (true) {
     JournalQueue::Batch batch = queue_->take(renew_at);
     const bool is_last = batch.session.has_value();
     const bool is_closed = batch.closed;
+    const bool needs_lease = batch.needs_lease;
     if (!batch.entries.empty() && !commit(std::move(batch))) return;
     if (is_last) return;
     if (is_closed) {
       [[maybe_unused]] const Status released = store_->release(*lease_);
       return;
     }
-    if (JournalQueue::Clock::now() < renew_at) continue;
-    if (!renew()) return;
-    renew_at = JournalQueue::Clock::now() + pause;
+    if (!needs_lease && JournalQueue::Clock::now() < renew_at) continue;
+    const Result<std::chrono::milliseconds> pause = renew();
+    if (!pause) return;
+    renew_at = JournalQueue::Clock::now() + *pause;
   }
 }
 
@@ -275,7 +339,6 @@ bool StoredRun::commit(JournalQueue::Batch batch) {
   const JournalQueue::Position last = batch.last;
   Commit facts = change(std::move(batch.entries));
   if (batch.session) {
-    facts.expected_version = version();
     facts.session = without_mark(*std::move(batch.session));
     facts.finished_job = request_.job;
     facts.release = !request_.keep_lease;
@@ -293,42 +356,76 @@ bool StoredRun::commit(JournalQueue::Batch batch) {
 }
 
 Result<Committed> StoredRun::commit_surely(const Commit& change) {
-  using std::chrono::milliseconds;
-  const auto give_up_at = JournalQueue::Clock::now() + options_.lease;
-  milliseconds pause(20);
-  Result<Committed> committed = store_->commit(change);
-  while (!committed && is_store_error(committed.error(), StoreReason::unavailable) &&
-         JournalQueue::Clock::now() < give_up_at) {
-    std::this_thread::sleep_for(pause);
-    pause = std::min(pause * 2, milliseconds(1'000));
-    const Result<bool> made = was_made(change);
-    if (!made) continue;
-    if (*made) {
-      return Committed{version() + (change.session ? 1 : 0),
-                       last_number_ + static_cast<std::int64_t>(change.entries.size())};
+  Attempts attempts(options_.lease);
+  bool was_renewed = false;
+  bool may_be_made = false;
+  while (true) {
+    Result<Committed> committed = store_->commit(change);
+    if (committed) return committed;
+    if (is_store_error(committed.error(), StoreReason::fenced) && !was_renewed) {
+      const Status renewed = renew_lease();
+      was_renewed = renewed.has_value();
+      if (was_renewed) continue;
+      if (!is_store_error(renewed.error(), StoreReason::unavailable)) return committed;
+    } else if (is_store_error(committed.error(), StoreReason::unavailable)) {
+      may_be_made = true;
+    } else {
+      const auto made = may_be_made ? find_commit(change) : std::nullopt;
+      return made && *made ? **made : committed;
     }
-    committed = store_->commit(change);
+    Result<std::optional<Committed>> made = std::nullopt;
+    do {
+      if (attempts.are_over()) return committed;
+      attempts.pause();
+      made = find_commit(change);
+    } while (!made);
+    if (*made) return **made;
   }
-  return committed;
 }
 
-Result<bool> StoredRun::was_made(const Commit& change) {
-  const Result<std::vector<LogEntry>> next = store_->read_log(request_.session_id, last_number_, 1);
-  if (!next) return std::unexpected(next.error());
-  return !next->empty() && next->front().kind == change.entries.front().kind &&
-         next->front().body == change.entries.front().body;
+Result<std::optional<Committed>> StoredRun::find_commit(const Commit& change) {
+  const LogEntry& first = change.entries.front();
+  const bool is_start = first.kind == fact::run_started;
+  std::vector<LogEntry> found;
+  if (is_start) {
+    Result<LogEntry> start = find_start(version() + 1);
+    if (start) {
+      found.push_back(*std::move(start));
+    } else if (!is_store_error(start.error(), StoreReason::corrupted)) {
+      return std::unexpected(start.error());
+    }
+  } else if (last_number_ > 0) {
+    Result<std::vector<LogEntry>> next = store_->read_log(request_.session_id, last_number_, 1);
+    if (!next) return std::unexpected(next.error());
+    found = *std::move(next);
+  }
+  if (found.empty() || found.front().kind != first.kind || found.front().body != first.body) return std::nullopt;
+  return Committed{version() + (change.session ? 1 : 0),
+                   found.front().number + static_cast<std::int64_t>(change.entries.size()) - 1};
 }
 
-bool StoredRun::renew() {
+Status StoredRun::renew_lease() {
+  const auto asked_at = LeaseClock::now();
   Result<Lease> renewed = store_->renew(*lease_, options_.lease);
-  if (renewed) {
-    lease_ = *std::move(renewed);
-    return true;
-  }
+  if (!renewed) return std::unexpected(renewed.error());
+  lease_ = *std::move(renewed);
+  queue_->set_lease_end(lease_end(asked_at, options_.lease));
+  return {};
+}
+
+std::chrono::milliseconds StoredRun::renewal_pause() const {
+  return std::max(options_.lease / 3, std::chrono::milliseconds(1));
+}
+
+Result<std::chrono::milliseconds> StoredRun::renew() {
+  const Status renewed = renew_lease();
+  if (renewed) return renewal_pause();
   // While the database cannot be reached, the lease may still be valid: the next commit decides.
-  if (is_store_error(renewed.error(), StoreReason::unavailable)) return true;
+  if (is_store_error(renewed.error(), StoreReason::unavailable)) {
+    return std::min(renewal_pause(), std::chrono::milliseconds(1'000));
+  }
   queue_->fail(renewed.error());
-  return false;
+  return std::unexpected(renewed.error());
 }
 
 }  // namespace allm

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -22,6 +23,7 @@ struct RunRequest {
   std::string session_id = {};
   std::optional<SessionOrder> order = std::nullopt;  // nullopt: resume the open run
   std::optional<Lease> lease = std::nullopt;         // one that is held already; default: the run acquires one
+  LeaseClock::time_point lease_end = {};             // of that lease, if it is known
   std::optional<std::int64_t> job = std::nullopt;    // ends with the run
   bool keep_lease = false;                           // after the end of the run
 };
@@ -58,8 +60,13 @@ class StoredRun {
 
  private:
   Result<OpenRun> open();
+  Result<OpenRun> open_order(StoredSession stored);
+  // Acquires the lease, unless it is held. While the store is unavailable, tries again for the duration of a lease.
   Status hold_lease();
+  Result<StoredSession> load();
   Result<OpenRun> begin(StoredSession stored);
+  // Why the run could not begin from the session with this version.
+  Error start_conflict(std::int64_t version);
   Result<OpenRun> reopen(const StoredSession& stored, std::int64_t version);
   Result<LogEntry> find_start(std::int64_t version);
   Status read_facts(std::int64_t after, RecordedRun& recorded);
@@ -68,11 +75,15 @@ class StoredRun {
   void give_up(const Error& error);
   void write();
   bool commit(JournalQueue::Batch batch);
-  // Commits; tries again while the store is unavailable.
+  // Commits; tries again for the duration of a lease while the store is unavailable. If the lease has expired but nobody
+  // else has acquired the session, renews it.
   Result<Committed> commit_surely(const Commit& change);
   // Whether a commit was made whose answer was lost.
-  Result<bool> was_made(const Commit& change);
-  bool renew();
+  Result<std::optional<Committed>> find_commit(const Commit& change);
+  Status renew_lease();
+  std::chrono::milliseconds renewal_pause() const;
+  // Ends the run if the lease is lost. Returns the time until the next renewal.
+  Result<std::chrono::milliseconds> renew();
   Commit change(std::vector<LogEntry> entries) const;
 
   const std::shared_ptr<SessionStore> store_;  // shared with the program
@@ -81,8 +92,8 @@ class StoredRun {
   const std::shared_ptr<ToolResultEncoder> encoder_;  // of the run's options, or null
   const std::shared_ptr<JournalQueue> queue_;
   std::optional<Lease> lease_;
-  std::int64_t last_number_ = 0;  // of the session's log
-  std::atomic<std::int64_t> version_{0};
+  std::int64_t last_number_ = 0;  // of the session's log; 0: unknown
+  std::atomic<std::int64_t> version_{0};  // of the session, after the last commit
   std::atomic<bool> over_{false};
   std::mutex mutex_;
   std::optional<Result<OpenRun>> opened_;

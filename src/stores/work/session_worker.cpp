@@ -79,13 +79,14 @@ void SessionWorker::wait_for_job() {
   }
 }
 
-void SessionWorker::run(const Job& job) {
+void SessionWorker::run(const Job& job, LeaseClock::time_point claimed_at) {
   {
     const std::lock_guard lock(mutex_);
     running_[job.id] = job.lease;
   }
   const auto begin = std::chrono::steady_clock::now();
-  const auto turn = runner_.run_job(job, options_.call);
+  const auto lease = lease_end(claimed_at, options_.claim.lease);
+  const auto turn = runner_.run_job(job, lease.time_since_epoch(), options_.call);
   {
     const std::lock_guard lock(mutex_);
     running_.erase(job.id);
@@ -104,12 +105,13 @@ void SessionWorker::run(const Job& job) {
 
 void SessionWorker::work() {
   while (!is_stopping()) {
+    const auto claimed_at = LeaseClock::now();
     const auto job = store_->claim(options_.claim);
     if (!job) {
       report(job.error());
       pause(kErrorPause);
     } else if (*job) {
-      run(**job);
+      run(**job, claimed_at);
     } else if (options_.until_empty && is_empty()) {
       break;
     } else {

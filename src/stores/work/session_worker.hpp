@@ -18,6 +18,8 @@
 #include "allm/session_runner.hpp"
 #include "allm/work_queue.hpp"
 
+#include "stores/journal/lease_clock.hpp"
+
 namespace allm {
 
 // How a job ended.
@@ -59,7 +61,7 @@ class SessionWorker {
 
  private:
   void work();
-  void run(const Job& job);
+  void run(const Job& job, LeaseClock::time_point claimed_at);
   // Waits until a job may be ready.
   void wait_for_job();
   void pause(std::chrono::milliseconds time);
