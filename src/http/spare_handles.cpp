@@ -11,11 +11,14 @@ bool SpareHandles::is_safe() {
   return safe;
 }
 
+std::vector<SpareHandles::Spare>::reverse_iterator SpareHandles::find(std::string_view settings) {
+  // The one that was used last is most likely still in the processor's caches.
+  return std::find_if(spares_.rbegin(), spares_.rend(), [&](const Spare& spare) { return spare.settings == settings; });
+}
+
 EasyHandle SpareHandles::take(std::string_view settings) {
   const std::lock_guard lock(mutex_);
-  // The one that was used last is most likely still in the processor's caches.
-  const auto found =
-      std::find_if(spares_.rbegin(), spares_.rend(), [&](const Spare& spare) { return spare.settings == settings; });
+  const auto found = find(settings);
   if (found == spares_.rend()) return {};
   EasyHandle handle = std::move(found->handle);
   spares_.erase(std::next(found).base());
@@ -30,6 +33,20 @@ void SpareHandles::keep(EasyHandle handle, std::string settings) {
     spares_.erase(spares_.begin());
   }
   spares_.push_back({std::move(handle), std::move(settings)});
+}
+
+EasyHandle SpareHandles::copy(std::string_view settings) {
+  EasyHandle made;
+  const std::lock_guard lock(mutex_);
+  const auto found = find(settings);
+  if (found != spares_.rend()) made.easy.reset(curl_easy_duphandle(found->handle.easy.get()));
+  return made;
+}
+
+void SpareHandles::keep_copy(const EasyHandle& handle, const std::string& settings) {
+  EasyHandle made;
+  made.easy.reset(curl_easy_duphandle(handle.easy.get()));
+  if (made) keep(std::move(made), settings);
 }
 
 }  // namespace allm
