@@ -79,6 +79,9 @@ HttpHandle::HttpHandle(HttpRequest request, const HttpTimeouts& timeouts, const 
     set_url();
     if (!SpareHandles::is_safe()) spares_->keep_copy(handle_, settings_);
   }
+  // With a parsed URL, curl's first exchange of a handle would write this text itself, which takes longer than to copy
+  // it.
+  if (!SpareHandles::is_safe()) curl_easy_setopt(easy(), CURLOPT_URL, request_.url.c_str());
   set_exchange();
 }
 
@@ -119,12 +122,7 @@ void HttpHandle::set_route(const Trust& trust, const std::optional<std::string>&
 }
 
 void HttpHandle::set_url() {
-  if (!SpareHandles::is_safe()) {
-    // A new handle would first write the text of a parsed URL, which costs more than parsing it.
-    curl_easy_setopt(easy(), CURLOPT_URL, request_.url.c_str());
-    return;
-  }
-  handle_.url.reset(curl_url());
+  handle_.url.reset(curl_url(), &curl_url_cleanup);
   // Parsed as curl parses CURLOPT_URL. A URL that cannot be parsed is given to CURLOPT_URL, for curl's error message.
   constexpr unsigned kLikeCurl = CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME;
   const bool is_read = curl_url_set(handle_.url.get(), CURLUPART_URL, request_.url.c_str(), kLikeCurl) == CURLUE_OK;

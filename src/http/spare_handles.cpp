@@ -4,6 +4,15 @@
 #include <utility>
 
 namespace allm {
+namespace {
+
+EasyHandle copy_of(const EasyHandle& handle) {
+  EasyHandle copy{.url = handle.url};
+  copy.easy.reset(curl_easy_duphandle(handle.easy.get()));
+  return copy;
+}
+
+}  // namespace
 
 bool SpareHandles::is_safe() {
   constexpr unsigned kFixed = 0x080100;
@@ -36,17 +45,13 @@ void SpareHandles::keep(EasyHandle handle, std::string settings) {
 }
 
 EasyHandle SpareHandles::copy(std::string_view settings) {
-  EasyHandle made;
   const std::lock_guard lock(mutex_);
   const auto found = find(settings);
-  if (found != spares_.rend()) made.easy.reset(curl_easy_duphandle(found->handle.easy.get()));
-  return made;
+  return found == spares_.rend() ? EasyHandle() : copy_of(found->handle);
 }
 
 void SpareHandles::keep_copy(const EasyHandle& handle, const std::string& settings) {
-  EasyHandle made;
-  made.easy.reset(curl_easy_duphandle(handle.easy.get()));
-  if (made) keep(std::move(made), settings);
+  if (EasyHandle made = copy_of(handle)) keep(std::move(made), settings);
 }
 
 }  // namespace allm

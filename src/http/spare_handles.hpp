@@ -21,7 +21,7 @@ struct EasyHandle {
       kFree(freed);
     }
   };
-  std::unique_ptr<CURLU, Free<&curl_url_cleanup>> url = nullptr;  // curl keeps a pointer to it
+  std::shared_ptr<CURLU> url = nullptr;  // shared: the handle and its copies keep a pointer to it
   std::unique_ptr<CURL, Free<&curl_easy_cleanup>> easy = nullptr;
 
   explicit operator bool() const { return easy != nullptr; }
@@ -46,7 +46,7 @@ class SpareHandles {
 
   // A copy of the one that was kept with the same settings, or null. That one must have had no exchange.
   EasyHandle copy(std::string_view settings);
-  // Keeps a copy of `handle`, which must have had no exchange and no CURLU.
+  // Keeps a copy of `handle`, which must have had no exchange.
   void keep_copy(const EasyHandle& handle, const std::string& settings);
 
  private:
