@@ -326,39 +326,6 @@ TEST_F(LoopDriverTest, TasksAreLookedAtBetweenDescriptorsThatAreReadyTogether) {
   }
 }
 
-TEST_F(LoopDriverTest, ADescriptorThatIsUnwatchedBeforeItsTurnIsNotCalled) {
-  const Loop::Awaited awaited(loop_, false);
-  Counter called;
-  Pipe unused([&] { ADD_FAILURE() << "nothing is there to be read"; });
-  std::optional<Pipe> first;
-  std::optional<Pipe> second;
-  // The one that is called first takes the other one's byte, and its number gets another watcher.
-  const auto take_both = [&](Pipe& other) {
-    char byte = 0;
-    EXPECT_EQ(read(other.fd(), &byte, 1), 1);
-    loop_->unwatch(other.fd());
-    loop_->watch(other.fd(), EPOLLIN, unused);
-    called.add();
-  };
-  first.emplace([&] { take_both(*second); });
-  second.emplace([&] { take_both(*first); });
-  post([&] {
-    for (Pipe* const pipe : {&*first, &*second}) {
-      loop_->watch(pipe->fd(), EPOLLIN, *pipe);
-      pipe->put();
-    }
-  });
-  called.wait_for(1);
-  Gate unwatched;
-  post([&] {
-    loop_->unwatch(first->fd());
-    loop_->unwatch(second->fd());
-    unwatched.open();
-  });
-  unwatched.wait();
-  EXPECT_EQ(called.value(), 1U);
-}
-
 TEST_F(LoopDriverTest, ABrokenPipeRaisesNoSignalOnTheWaiter) {
   const Loop::Awaited awaited(loop_, true);
   std::array<int, 2> ends{};
