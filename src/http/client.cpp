@@ -49,6 +49,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Multi::on_timer);
     curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
     curl_multi_setopt(multi_, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_MULTIPLEX));
+    curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(kept_connections_));
   }
   Multi(const Multi&) = delete;
   Multi& operator=(const Multi&) = delete;
@@ -100,7 +101,6 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     const std::shared_ptr<HttpHandle> handle = entry->second.handle;
     handle->discard();
     watch_clock(entry->second);
-    budget_.begin_turn();
     curl_easy_pause(easy, CURLPAUSE_CONT);
     after_curl();
   }
@@ -111,7 +111,6 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     // curl_easy_pause() may call back at once and end the exchange.
     const std::shared_ptr<HttpHandle> handle = entry->second.handle;
     handle->touch();
-    budget_.begin_turn();
     curl_easy_pause(easy, CURLPAUSE_CONT);
     after_curl();
   }
@@ -122,7 +121,6 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     if ((events & EPOLLOUT) != 0) mask |= CURL_CSELECT_OUT;
     if ((events & (EPOLLERR | EPOLLHUP)) != 0) mask |= CURL_CSELECT_ERR;
     int running = 0;
-    budget_.begin_turn();
     curl_multi_socket_action(multi_, fd, mask, &running);
     after_curl();
   }
@@ -188,27 +186,27 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     // curl calls on_timer() again if it still waits for something, but not if nothing is left.
     wanted_ = Clock::time_point::max();
     int running = 0;
-    budget_.begin_turn();
     curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
     collect();
   }
 
-  // After that many calls or that time, other timers and descriptors get their turn.
+  // After that many calls, that time or the budget of the turn, other timers and descriptors get their turn.
   void call_curl_again() {
     constexpr int kCallsInARow = 8;
     constexpr std::chrono::milliseconds kMaxTime{1};
     const Clock::time_point end = Clock::now() + kMaxTime;
     for (int i = 0; wants_call_ && i < kCallsInARow; ++i) {
       call_curl();
-      if (Clock::now() >= end) return;
+      if (budget_.is_used_up() || Clock::now() >= end) return;
     }
   }
 
-  // Must follow every call of curl: ends exchanges that are done, and calls curl again if it wants that.
+  // Must follow every call of curl: ends exchanges that are done, and calls curl again if it wants that. Ends the turn.
   void after_curl() {
     collect();
     if (wants_call_) call_curl_again();
     watch_time();
+    budget_.end_turn();
   }
 
   // One timer, armed again only when it has fired or would be too late: curl changes its time several times a request.
@@ -249,6 +247,15 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     Entry& entry = active_[handle->easy()];
     entry.handle = handle;
     watch_clock(entry);
+    keep_connections();
+  }
+
+  // As many connections as there were exchanges at once. By default curl keeps four for each exchange that is under way
+  // at the moment: when many end at once, it closes most of them.
+  void keep_connections() {
+    if (active_.size() <= kept_connections_) return;
+    kept_connections_ = active_.size();
+    curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(kept_connections_));
   }
 
   // Ends the exchanges that curl reports as done. Wakes the consumers of those for which something arrived, and pauses
@@ -268,9 +275,18 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     }
     for (CURL* const easy : heard_) {
       const auto entry = active_.find(easy);
-      if (entry == active_.end() || !entry->second.handle->end_turn()) continue;
-      // In both directions, or curl would read once more.
-      curl_easy_pause(easy, CURLPAUSE_ALL);
+      if (entry == active_.end()) continue;
+      switch (entry->second.handle->end_turn()) {
+        case HttpHandle::AfterTurn::go_on:
+          break;
+        // In both directions, or curl would read once more.
+        case HttpHandle::AfterTurn::pause:
+          curl_easy_pause(easy, CURLPAUSE_ALL);
+          break;
+        case HttpHandle::AfterTurn::resume:
+          post([self = shared_from_this(), handle = entry->second.handle] { self->resume(handle->easy()); });
+          break;
+      }
     }
     heard_.clear();
   }
@@ -313,6 +329,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
   ReadBudget budget_;
   std::vector<CURL*> heard_;  // exchanges for which something arrived in this turn
   CURLM* const multi_;
+  std::size_t kept_connections_ = 16;
   bool wants_call_ = false;                              // at once
   Clock::time_point wanted_ = Clock::time_point::max();  // or at that time
   Clock::time_point armed_ = Clock::time_point::max();   // when the timer fires

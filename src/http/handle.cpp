@@ -71,13 +71,17 @@ HttpHandle::HttpHandle(HttpRequest request, const HttpTimeouts& timeouts, const 
   const std::optional<std::string> proxy = curl_proxy(request_.url, route);
   settings_ =
       fmt::format("{}\n{}\n{}\n{}", trust.ca_file, trust.ca_folder, proxy.value_or("environment"), request_.url);
-  handle_ = spares_->take(settings_);
+  handle_ = SpareHandles::is_safe() ? spares_->take(settings_) : spares_->copy(settings_);
   if (!handle_) {
     handle_.easy.reset(curl_easy_init());
     if (!handle_) return;
     set_route(trust, proxy);
     set_url();
+    if (!SpareHandles::is_safe()) spares_->keep_copy(handle_, settings_);
   }
+  // With a parsed URL, curl's first exchange of a handle would write this text itself, which takes longer than to copy
+  // it.
+  if (!SpareHandles::is_safe()) curl_easy_setopt(easy(), CURLOPT_URL, request_.url.c_str());
   set_exchange();
 }
 
@@ -118,7 +122,7 @@ void HttpHandle::set_route(const Trust& trust, const std::optional<std::string>&
 }
 
 void HttpHandle::set_url() {
-  handle_.url.reset(curl_url());
+  handle_.url.reset(curl_url(), &curl_url_cleanup);
   // Parsed as curl parses CURLOPT_URL. A URL that cannot be parsed is given to CURLOPT_URL, for curl's error message.
   constexpr unsigned kLikeCurl = CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME;
   const bool is_read = curl_url_set(handle_.url.get(), CURLUPART_URL, request_.url.c_str(), kLikeCurl) == CURLUE_OK;
@@ -199,6 +203,7 @@ std::size_t HttpHandle::header_line(std::string_view line) {
 std::size_t HttpHandle::body(std::string_view bytes) {
   budget_->count_answer(bytes.size());
   hear();
+  pause_if_turn_is_over();
   if (!count_body(bytes.size())) return 0;
   if (discarding_) return bytes.size();
   // All is accepted, and the transfer is paused afterwards: if curl were paused in this call, it would unpack the rest
@@ -240,11 +245,20 @@ void HttpHandle::hear() {
   heard_in_turn_->push_back(easy());
 }
 
-bool HttpHandle::end_turn() {
+void HttpHandle::pause_if_turn_is_over() {
+  if (is_turn_over_ || !budget_->is_used_up() || is_https_url(request_.url)) return;
+  is_turn_over_ = true;
+  // curl keeps the rest of the buffer that it has read. In both directions, or curl would read once more.
+  curl_easy_pause(easy(), CURLPAUSE_ALL);
+}
+
+HttpHandle::AfterTurn HttpHandle::end_turn() {
   is_heard_ = false;
   heard_ = steady_clock::now();
   received_.wake();
-  return std::exchange(is_full_, false);
+  const bool is_turn_over = std::exchange(is_turn_over_, false);
+  if (std::exchange(is_full_, false)) return AfterTurn::pause;
+  return is_turn_over ? AfterTurn::resume : AfterTurn::go_on;
 }
 
 void HttpHandle::touch() { heard_ = steady_clock::now(); }

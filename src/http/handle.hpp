@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,9 +41,11 @@ class HttpHandle {
   // Called when the exchange begins. `budget` and `heard` outlive it. The handle is added to `heard` when something
   // arrives for its consumer; end_turn() must follow.
   void start(ReadBudget& budget, std::vector<CURL*>& heard);
-  // Wakes the consumer, once for all that arrived in a turn of the loop. True if the consumer does not keep up and the
-  // transfer must be paused.
-  bool end_turn();
+  // What to do with the transfer after a turn: its consumer does not keep up, and it must be paused; or it was paused
+  // because the budget of the turn was used up, and must be resumed in another one.
+  enum class AfterTurn : std::uint8_t { go_on, pause, resume };
+  // Wakes the consumer, once for all that arrived in a turn of the loop.
+  AfterTurn end_turn();
   // The consumer has emptied its full buffer: silence counts from now.
   void touch();
   // From now on the body is thrown away, and the exchange ends soon.
@@ -58,6 +61,7 @@ class HttpHandle {
   static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
   void hear();
+  void pause_if_turn_is_over();
   std::size_t header_line(std::string_view line);
   std::size_t body(std::string_view bytes);
   // Fails if the body is too large.
@@ -86,7 +90,8 @@ class HttpHandle {
   bool discarding_ = false;
   bool is_heard_ = false;  // in this turn
   bool is_full_ = false;
-  bool ended_well_ = false;  // so that the curl handle can be reused
+  bool is_turn_over_ = false;  // the transfer is paused until another turn
+  bool ended_well_ = false;    // so that the curl handle can be reused
   std::size_t header_bytes_ = 0;
   std::size_t body_bytes_ = 0;     // after decompression
   std::size_t drained_bytes_ = 0;  // since discard()

@@ -10,8 +10,10 @@
 namespace allm {
 namespace {
 
-// Of one connection in one turn: four records of TLS. More would only delay timers and other connections.
+// In one turn: four records of TLS. More would only delay timers and other connections.
 constexpr std::size_t kMaxTurnBytes = 64U << 10U;
+// A piece of an answer costs as much as that many bytes, however small it is.
+constexpr std::size_t kPieceCost = 64;
 constexpr std::chrono::milliseconds kMaxTurnTime{2};
 // A usual turn has fewer reads, so that it needs no clock.
 constexpr std::size_t kUnwatchedReads = 8;
@@ -49,9 +51,12 @@ void ReadBudget::apply_to(CURL* easy) {
 }
 
 void ReadBudget::count_answer(std::size_t bytes) {
+  turn_.answer_cost += bytes + kPieceCost;
   if (reading_ == nullptr) return;
   reading_->surplus -= std::min(reading_->surplus, bytes * kOverhead);
 }
+
+bool ReadBudget::is_used_up() const { return turn_.bytes_read >= kMaxTurnBytes || turn_.answer_cost >= kMaxTurnBytes; }
 
 bool ReadBudget::take_flooded() {
   const bool flooded = flooded_;
@@ -105,7 +110,7 @@ int ReadBudget::read(BIO* bio, char* data, int size) {
   Connection& connection = *static_cast<Connection*>(BIO_get_data(bio));
   ReadBudget& budget = *connection.budget;
   BIO_clear_retry_flags(bio);
-  if (!budget.may_read(connection)) {
+  if (!budget.may_read()) {
     BIO_set_retry_read(bio);
     return -1;
   }
@@ -115,23 +120,18 @@ int ReadBudget::read(BIO* bio, char* data, int size) {
   return count;
 }
 
-bool ReadBudget::may_read(Connection& connection) const {
+bool ReadBudget::may_read() {
   const auto now = [] { return std::chrono::steady_clock::now(); };
-  if (connection.turn != turn_) {
-    connection.turn = turn_;
-    connection.bytes = 0;
-    connection.reads = 0;
-  }
-  ++connection.reads;
-  if (connection.bytes >= kMaxTurnBytes) return false;
-  if (connection.reads < kUnwatchedReads) return true;
-  if (connection.reads == kUnwatchedReads) connection.watched_since = now();
-  return now() - connection.watched_since < kMaxTurnTime;
+  if (is_used_up()) return false;
+  ++turn_.reads;
+  if (turn_.reads < kUnwatchedReads) return true;
+  if (turn_.reads == kUnwatchedReads) turn_.watched_since = now();
+  return now() - turn_.watched_since < kMaxTurnTime;
 }
 
 bool ReadBudget::is_flood(Connection& connection, std::size_t bytes) {
   reading_ = &connection;
-  connection.bytes += bytes;
+  turn_.bytes_read += bytes;
   connection.surplus += bytes;
   if (connection.surplus <= kMaxSurplus) return false;
   flooded_ = true;

@@ -1,15 +1,17 @@
-// Limits what curl reads from a TLS connection in one turn of the loop, and finds connections that flood.
+// Limits what curl reads in one turn of the loop, and finds connections that flood. A turn is what the client does
+// between two looks of the loop at its timers. All connections share its budget.
 //
 // curl reads an HTTP/2 connection until the socket is empty or a part of an answer has arrived. A server that sends
 // control frames faster than curl handles them would keep it in that loop for ever. curl has no limit for this, so the
 // limit is below it: in a BIO of OpenSSL between the TLS layer and curl's socket, which says "nothing to read now" when
-// the budget of the turn is used up. epoll then reports the socket again in the next turn. HTTP/1.1 without TLS needs
-// no budget: curl reads such a connection once in a turn.
+// the budget of the turn is used up. epoll then reports the socket again in the next turn.
+//
+// Without TLS there is no such layer, and curl reads up to a hundred buffers at once. HttpHandle pauses such an
+// exchange when the budget of the turn is used up.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <openssl/bio.h>
 #include <openssl/types.h>
 
@@ -29,25 +31,29 @@ class ReadBudget {
 
   // Applies the budget to the connections that this exchange opens.
   void apply_to(CURL* easy);
-  // Every connection may read again.
-  void begin_turn() {
-    ++turn_;
+  // The next turn begins: every connection may read again.
+  void end_turn() {
+    turn_ = {};
     reading_ = nullptr;
   }
-  // That many bytes of an answer have reached an exchange in this turn.
+  // That many bytes of an answer have reached an exchange in this turn, after decompression.
   void count_answer(std::size_t bytes);
+  // Whether the budget of the turn is used up.
+  bool is_used_up() const;
   // Whether a connection was closed since the last call because the server flooded it.
   bool take_flooded();
 
  private:
-  // What one connection has read. Owned by its BIO.
+  // Of one connection. Owned by its BIO.
   struct Connection {
     ReadBudget* budget = nullptr;
-    std::uint64_t turn = 0;  // the turn that the next three members are about
-    std::size_t bytes = 0;
+    std::size_t surplus = 0;  // bytes that were not part of an answer
+  };
+  struct Turn {
+    std::size_t bytes_read = 0;
+    std::size_t answer_cost = 0;
     std::size_t reads = 0;
     std::chrono::steady_clock::time_point watched_since;
-    std::size_t surplus = 0;  // bytes that were not part of an answer
   };
 
   static CURLcode on_context(CURL* easy, void* context, void* self);
@@ -59,10 +65,10 @@ class ReadBudget {
   static long control(BIO* bio, int command, long number, void* pointer);
   static int destroy(BIO* bio);
 
-  bool may_read(Connection& connection) const;
+  bool may_read();
   bool is_flood(Connection& connection, std::size_t bytes);
 
-  std::uint64_t turn_ = 1;
+  Turn turn_;
   Connection* reading_ = nullptr;  // the one that was read last in this turn
   bool flooded_ = false;
 };

@@ -1,4 +1,4 @@
-// Keeps curl's easy handles between two exchanges: setting up a new one costs as much as sending a small request.
+// Keeps curl's easy handles between exchanges: setting up a new one costs as much as sending a small request.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ struct EasyHandle {
       kFree(freed);
     }
   };
-  std::unique_ptr<CURLU, Free<&curl_url_cleanup>> url = nullptr;  // curl keeps a pointer to it
+  std::shared_ptr<CURLU> url = nullptr;  // shared: the handle and its copies keep a pointer to it
   std::unique_ptr<CURL, Free<&curl_easy_cleanup>> easy = nullptr;
 
   explicit operator bool() const { return easy != nullptr; }
@@ -31,7 +31,8 @@ struct EasyHandle {
 class SpareHandles {
  public:
   // Whether a curl handle can be used for a second exchange. In versions before 8.1 it keeps a pointer to a freed
-  // header of the first, and an answer whose first header is a folded line makes curl use that pointer.
+  // header of the first, and an answer whose first header is a folded line makes curl use that pointer. A copy of a
+  // handle that had no exchange costs less than a new one.
   static bool is_safe();
 
   SpareHandles() = default;
@@ -43,6 +44,11 @@ class SpareHandles {
   // Keeps a handle whose exchange has ended and that has no pointers to it. Frees the oldest one beyond kMaxKept.
   void keep(EasyHandle handle, std::string settings);
 
+  // A copy of the one that was kept with the same settings, or null. That one must have had no exchange.
+  EasyHandle copy(std::string_view settings);
+  // Keeps a copy of `handle`, which must have had no exchange.
+  void keep_copy(const EasyHandle& handle, const std::string& settings);
+
  private:
   // No more are needed: in a program that runs many exchanges at once, other costs are larger.
   static constexpr std::size_t kMaxKept = 16;
@@ -50,6 +56,8 @@ class SpareHandles {
     EasyHandle handle;
     std::string settings;
   };
+  std::vector<Spare>::reverse_iterator find(std::string_view settings);  // with the lock held
+
   std::mutex mutex_;
   std::vector<Spare> spares_;
 };

@@ -53,5 +53,20 @@ TEST(SpareHandles, KeepNoMoreThanAFew) {
   EXPECT_LT(kept, kMany);
 }
 
+TEST(SpareHandles, CopiesAreOnesOwn) {
+  SpareHandles spares;
+  EXPECT_FALSE(spares.copy("a"));
+  {
+    const EasyHandle handle{.url = nullptr, .easy = decltype(EasyHandle::easy)(curl_easy_init())};
+    spares.keep_copy(handle, "a");
+  }
+  const EasyHandle first = spares.copy("a");
+  const EasyHandle second = spares.copy("a");
+  ASSERT_TRUE(first && second);
+  EXPECT_NE(first.easy, second.easy);
+  EXPECT_FALSE(spares.copy("b"));
+  EXPECT_TRUE(spares.take("a")) << "what is copied stays";
+}
+
 }  // namespace
 }  // namespace allm::spare_handles_test

@@ -98,6 +98,7 @@ void LoopDriver::drive_as_loop_thread(Lock& lock) {
   while (!stopping_ && (needs_loop_thread() || tasks_.is_due() || (fills_gap && awaited_ > 0 && parked_.empty()))) {
     run_once(lock, TimePoint::max(), nullptr);
   }
+  poller_.forget_ready();
   driver_ = Driver::none;
   last_driven_ = Clock::now();
   if (parked_.empty()) return;
@@ -137,6 +138,7 @@ void LoopDriver::begin_driving_as_waiter() {
 }
 
 void LoopDriver::end_driving_as_waiter() {
+  poller_.forget_ready();
   driver_ = Driver::none;
   last_driven_ = Clock::now();
   if (stopping_) waiter_left_.notify_all();
@@ -173,10 +175,9 @@ void LoopDriver::poll(Lock& lock, TimePoint until, Parker* waiter) {
   planned_ = until;
   tasks_in_a_row_ = 0;
   lock.unlock();
-  Poller::Ready ready;
-  if (waiter == nullptr || waiter->begin_driving(poller_)) poller_.wait(ready, until);
+  if (waiter == nullptr || waiter->begin_driving(poller_)) poller_.wait(until);
   if (waiter != nullptr) waiter->end_driving();
-  poller_.dispatch(ready);
+  poller_.dispatch();
   lock.lock();
   planned_ = TimePoint::min();
 }

@@ -64,8 +64,9 @@ class LoopDriver {
   void begin_driving_as_waiter();
   void end_driving_as_waiter();
   bool park(Lock& lock, Parker& waiter, const std::optional<TimePoint>& deadline);
-  // Runs one task that is due; without one, waits for descriptors until `until`. After many tasks it looks at the
-  // descriptors first. `waiter` is null on the loop thread.
+  // Runs one task that is due; without one, waits for descriptors until `until` and calls their watchers, but computes
+  // no longer than Poller::kMaxDispatch before it returns. After many tasks it looks at the descriptors first.
+  // `waiter` is null on the loop thread.
   void run_once(Lock& lock, TimePoint until, Parker* waiter);
   void poll(Lock& lock, TimePoint until, Parker* waiter);
   bool needs_loop_thread() const;

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -266,6 +268,62 @@ TEST_F(LoopDriverTest, ADescriptorNumberThatIsReusedWhilePausedIsWatchedAnew) {
     unwatched.open();
   });
   unwatched.wait();
+}
+
+// Computes for twice as long as the driver may without a look at its tasks.
+void compute() {
+  const auto computed = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  };
+  const auto end = computed() + 2 * Poller::kMaxDispatch;
+  while (computed() < end) {
+  }
+}
+
+TEST_F(LoopDriverTest, TasksAreLookedAtBetweenDescriptorsThatAreReadyTogether) {
+  constexpr std::size_t kPipes = 16;
+  for (const bool waiter_drives : {false, true}) {
+    const Loop::Awaited awaited(loop_, waiter_drives);
+    Counter called;
+    std::size_t called_before_timer = 0;
+    std::size_t called_before_task = 0;
+    Gate fired;
+    const auto timer = function_task([&] {
+      called_before_timer = called.value();
+      fired.open();
+    });
+    std::vector<std::unique_ptr<Pipe>> pipes;
+    for (std::size_t i = 0; i < kPipes; ++i) {
+      pipes.push_back(std::make_unique<Pipe>([&] {
+        if (called.value() == 0) {
+          loop_->arm(timer, Clock::now());
+          post([&] { called_before_task = called.value(); });
+        }
+        compute();
+        called.add();
+        if (called.value() == kPipes) parker_->wake();
+      }));
+    }
+    const auto on_all = [&](const std::function<void(Pipe&)>& function) {
+      loop_->post_deferred(function_task([&pipes, function] {
+        for (const auto& pipe : pipes) function(*pipe);
+      }));
+    };
+    on_all([&](Pipe& pipe) {
+      loop_->watch(pipe.fd(), EPOLLIN, pipe);
+      pipe.put();
+    });
+    wait_until([&] { return called.value() == kPipes; });
+    fired.wait();
+    EXPECT_EQ(called_before_task, 1U);
+    EXPECT_EQ(called_before_timer, 1U);
+    Gate unwatched;
+    on_all([&](Pipe& pipe) { loop_->unwatch(pipe.fd()); });
+    post([&] { unwatched.open(); });
+    unwatched.wait();
+  }
 }
 
 TEST_F(LoopDriverTest, ABrokenPipeRaisesNoSignalOnTheWaiter) {

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <ctime>
+#include <span>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <system_error>
@@ -13,6 +14,8 @@
 
 namespace allm {
 namespace {
+
+constexpr int kNoDescriptor = -1;
 
 // Zero for a time in the past.
 timespec time_until(Poller::TimePoint time) {
@@ -24,6 +27,28 @@ timespec time_until(Poller::TimePoint time) {
   left.tv_nsec = static_cast<long>(nanoseconds % 1'000'000'000);
   return left;
 }
+
+std::chrono::nanoseconds computed_by_this_thread() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+// A time of computing. While the system does not run this thread, no time passes: descriptors that were ready before a
+// timer became due shall not be late because of that.
+class Slice {
+ public:
+  explicit Slice(std::chrono::nanoseconds length) : length_(length) {}
+  bool is_over() const {
+    // The clock of the thread costs a system call; the other one does not, and is never behind.
+    return std::chrono::steady_clock::now() - begin_ >= length_ && computed_by_this_thread() - computed_ >= length_;
+  }
+
+ private:
+  const std::chrono::nanoseconds length_;
+  const std::chrono::nanoseconds computed_ = computed_by_this_thread();
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
 
 }  // namespace
 
@@ -67,6 +92,10 @@ void Poller::watch(int fd, unsigned events, Watcher& watcher) {
 
 void Poller::unwatch(int fd) {
   if (watched_.erase(fd) == 0) return;
+  // The number may be used again before dispatch() comes to it.
+  const auto left = std::span(ready_.events).subspan(ready_.next, ready_.end - ready_.next);
+  const auto found = std::ranges::find(left, fd, [](const epoll_event& event) { return event.data.fd; });
+  if (found != left.end()) found->data.fd = kNoDescriptor;
   // curl may have closed the descriptor without telling, and its number may belong to another runtime by now. The
   // kernel then finds no entry; ThreadSanitizer, which sees only the number, would report a race in epoll_ctl().
   syscall(SYS_epoll_ctl, epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
@@ -88,27 +117,33 @@ void Poller::consume_notification() const {
   [[maybe_unused]] const ssize_t got = read(event_fd_, &value, sizeof value);
 }
 
-void Poller::wait(Ready& ready, TimePoint until) const {
+void Poller::wait(TimePoint until) {
+  if (ready_.next != ready_.end) return;
   const bool forever = until == TimePoint::max();
   const timespec timeout = forever ? timespec{} : time_until(until);
-  ready.count = epoll_pwait2(epoll_fd_, ready.events.data(), static_cast<int>(ready.events.size()),
-                             forever ? nullptr : &timeout, nullptr);
+  const int count = epoll_pwait2(epoll_fd_, ready_.events.data(), static_cast<int>(ready_.events.size()),
+                                 forever ? nullptr : &timeout, nullptr);
+  ready_.next = 0;
+  ready_.end = static_cast<std::size_t>(std::max(count, 0));
 }
 
-void Poller::dispatch(const Ready& ready) {
-  for (int i = 0; i < ready.count; ++i) {
-    const epoll_event& event = ready.events[static_cast<std::size_t>(i)];
-    if (event.data.fd == event_fd_) {
-      consume_notification();
-      continue;
-    }
-    const auto watched = watched_.find(event.data.fd);
-    if (watched == watched_.end()) continue;
-    if (watched->second.paused) {
-      unwatch(event.data.fd);  // or epoll would report it again and again
-    } else {
-      watched->second.watcher->ready(event.data.fd, event.events);
-    }
+void Poller::dispatch() {
+  if (ready_.next == ready_.end) return;
+  if (ready_.next + 1 == ready_.end) return dispatch(ready_.events[ready_.next++]);
+  const Slice slice(kMaxDispatch);
+  do {
+    dispatch(ready_.events[ready_.next++]);
+  } while (ready_.next != ready_.end && !slice.is_over());
+}
+
+void Poller::dispatch(const epoll_event& event) {
+  if (event.data.fd == event_fd_) return consume_notification();
+  const auto watched = watched_.find(event.data.fd);
+  if (watched == watched_.end()) return;
+  if (watched->second.paused) {
+    unwatch(event.data.fd);  // or epoll would report it again and again
+  } else {
+    watched->second.watcher->ready(event.data.fd, event.events);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <sys/epoll.h>
 #include <unordered_map>
 
@@ -20,10 +21,8 @@ class Watcher {
 class Poller {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
-  struct Ready {
-    std::array<epoll_event, 64> events{};
-    int count = 0;
-  };
+  // How long dispatch() may compute before other work gets its turn.
+  static constexpr std::chrono::milliseconds kMaxDispatch{1};
 
   // Throws std::system_error if its descriptors cannot be opened.
   Poller();
@@ -37,10 +36,13 @@ class Poller {
 
   // Ends a wait(), the one that runs now or the next.
   void notify() const;
-  // Waits until a descriptor is ready, notify() is called or `until` has come.
-  void wait(Ready& ready, TimePoint until) const;
-  // Calls the watchers of the descriptors in `ready`.
-  void dispatch(const Ready& ready);
+  // Waits until a descriptor is ready, notify() is called or `until` has come. Returns at once if dispatch() has left
+  // descriptors over.
+  void wait(TimePoint until);
+  // Calls the watchers of the descriptors that wait() has found, until all were called or kMaxDispatch has passed.
+  void dispatch();
+  // Drops what dispatch() has left over. The next wait() finds it again.
+  void forget_ready() { ready_.next = ready_.end = 0; }
 
  private:
   struct Watched {
@@ -49,11 +51,20 @@ class Poller {
     bool paused = false;
   };
 
+  // What the last wait() has found. Watchers were called for the events before `next`.
+  struct Ready {
+    std::array<epoll_event, 64> events{};
+    std::size_t next = 0;
+    std::size_t end = 0;
+  };
+
+  void dispatch(const epoll_event& event);
   void consume_notification() const;
 
   int epoll_fd_ = -1;
   int event_fd_ = -1;
   std::unordered_map<int, Watched> watched_;
+  Ready ready_;
 };
 
 }  // namespace allm
