@@ -55,7 +55,7 @@ class Completions {
         line);
   }
   // The candidates, as they are inserted, and then the line after the completion.
-  Words zsh(const std::string& line) { return candidates("zsh -f zsh_try", line); }
+  Words zsh(const std::string& line) { return candidates("timeout 120 zsh -f zsh_try", line); }
   // What the shell makes of a line: its words.
   Words words_of(const std::string& shell, const std::string& line) {
     write("words", "words() { printf '%s\\n' \"$@\"; }\nwords " + line + "\n");
@@ -91,7 +91,9 @@ completed() { print 'COMP''LETED' }
 comppostfuncs=(completed)
 bindkey '^X' report
 bindkey '^I' complete-word
-print 'REA''DY'
+# Lines that come before this would be read by the terminal instead of the editor.
+zle-line-init() { print 'REA''DY' }
+zle -N zle-line-init
 )SCRIPT";
   static constexpr const char* kZshTry = R"SCRIPT(
 zmodload zsh/zpty

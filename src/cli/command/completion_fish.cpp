@@ -64,7 +64,7 @@ std::string fish_values(const OptionSpec& option, const CommandSpec& root) {
 }
 
 std::string fish_option(const OptionSpec& option, const CommandSpec& root) {
-  const std::string values = fish_values(option, root);
+  std::string values = fish_values(option, root);
   if (option.positional()) return values;
   std::string text;
   for (const std::string& name : option.each_name()) {
