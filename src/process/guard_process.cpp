@@ -28,6 +28,9 @@ using GuardClock = std::chrono::steady_clock;
 constexpr std::size_t kMaxJobBytes = std::size_t{64} << 20U;
 // How long the report waits for processes that do not end although they were killed: those that wait for a disk.
 constexpr std::chrono::seconds kEndTime{5};
+// The guard looks after them then: so often, in milliseconds, and for so long.
+constexpr int kLatePause = 1000;
+constexpr std::chrono::milliseconds kLateEndTime{200};
 
 void close_range_or_each(unsigned first, unsigned last) {
   if (first > last || syscall(SYS_close_range, first, last, 0) == 0) return;
@@ -57,6 +60,9 @@ GuardProcess::GuardProcess(const GuardPlan& plan, const IdMaps& maps, int line, 
     : plan_(plan), maps_(maps), line_(line), cgroup_(std::move(cgroup)) {}
 
 void GuardProcess::run(GuardJob* job) {
+  // A namespace ends with its guard. Otherwise the guard has work to do when the supervisor has ended, and must do it
+  // also if a tool has stopped it.
+  prctl(PR_SET_PDEATHSIG, plan_.containment.kind == Containment::pid_namespace ? SIGKILL : SIGCONT);
   close_inherited(job);
   set_up();
   if (job != nullptr) serve(*job);
@@ -70,7 +76,7 @@ void GuardProcess::serve(GuardJob& job) {
   start(job);
   while (tool_ != 0) turn();
   if (has_children()) {
-    end_tree();
+    end_tree(kEndTime);
     leave();
   }
   tell_program();
@@ -95,12 +101,8 @@ void GuardProcess::close_inherited(const GuardJob* job) const {
 
 void GuardProcess::set_up() {
   set_process_name();
-  const bool in_namespace = plan_.containment.kind == Containment::pid_namespace;
-  // A namespace ends with its guard. Otherwise the guard has work to do when the supervisor has ended, and must do it
-  // also if a tool has stopped it.
-  prctl(PR_SET_PDEATHSIG, in_namespace ? SIGKILL : SIGCONT);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  if (in_namespace) {
+  if (plan_.containment.kind == Containment::pid_namespace) {
     bool own_proc = false;
     if (const int error = set_up_pid_namespace(plan_.containment.namespaces.with_user_namespace, maps_, own_proc);
         error != 0) {
@@ -169,7 +171,7 @@ void GuardProcess::turn() {
   reap();
   is_alone_ = watched[1].revents != 0 || watched[2].revents != 0;
   if (is_alone_) {
-    end_tree();
+    end_tree(kEndTime);
     leave();
   }
   if (tool_ != 0 && watched[0].revents != 0) obey();
@@ -184,7 +186,7 @@ void GuardProcess::obey() {
     return;
   }
   is_alone_ = got != 1;
-  end_tree();
+  end_tree(kEndTime);
   leave();
 }
 
@@ -205,17 +207,17 @@ void GuardProcess::reap() {
   }
 }
 
-void GuardProcess::end_tree() {
+void GuardProcess::end_tree(std::chrono::milliseconds limit) {
   if (!has_children()) return;
   if (plan_.containment.kind == Containment::pid_namespace) return end_namespace();
   if (cgroup_.kill) [[maybe_unused]]
     const ssize_t written = write(cgroup_.kill.get(), "1", 1);
   // A process that replaces itself all the time may be missed by a sweep. It always has an ancestor among the children
   // of this process, so only the lack of children proves that none is left.
-  const auto end = GuardClock::now() + kEndTime;
+  const auto end = GuardClock::now() + limit;
   std::string left;
   do {
-    left = run_sweep({.roots = own_children, .reap = [this] { reap(); }, .roots_keep_ids = true});
+    left = run_sweep({.roots = own_children, .reap = [this] { reap(); }, .roots_keep_ids = true, .limit = limit});
     reap();
   } while (has_children() && GuardClock::now() < end);
   if (!left.empty()) end_.error_output = "allm: " + left;
@@ -249,6 +251,13 @@ void GuardProcess::report(bool waits) {
 
 void GuardProcess::leave() {
   report(false);
+  // A namespace ends with its guard. Any other process that is left must not lose the guard, because nobody else may
+  // know whose it is.
+  while (plan_.containment.kind != Containment::pid_namespace && has_killable_child()) {
+    pollfd children{child_signals_.get(), POLLIN, 0};
+    poll(&children, 1, kLatePause);
+    end_tree(kLateEndTime);
+  }
   remove_cgroups();
   _exit(0);
 }

@@ -33,7 +33,8 @@ class GuardProcess {
   void obey();
   // Reaps what has ended.
   void reap();
-  void end_tree();
+  // Blocks for at most about `limit`, also if not all have ended.
+  void end_tree(std::chrono::milliseconds limit);
   void end_namespace();
   // Tells the program that the tool has ended with status 0, if it wants to know it from here.
   void tell_program();

@@ -38,6 +38,8 @@ constexpr std::chrono::seconds kGuardTime{6};
 // them turns up later. A shorter time would not be enough to stop processes that replace themselves all the time.
 constexpr std::chrono::seconds kStrayTime{2};
 constexpr std::chrono::milliseconds kLateStrayTime{200};
+// How often a supervisor whose program has ended looks after those that wait for a disk, in milliseconds.
+constexpr int kStrayPause = 1000;
 
 Fd watch_process(pid_t pid) { return Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))); }
 
@@ -303,6 +305,8 @@ void SupervisorProcess::reap() {
     } else if (ended_guards_.erase(facts.si_pid) == 0) {
       has_strays = true;
       lose_guard(facts.si_pid);
+    } else if (facts.si_code != CLD_EXITED) {
+      has_strays = true;  // it was killed while it waited for processes that did not end in time
     }
   }
   if (has_strays) end_strays(kLateStrayTime);
@@ -373,7 +377,15 @@ void SupervisorProcess::end_everything() {
   }
   jobs_.clear();
   ended_guards_.clear();
-  end_strays(kGuardTime);
+  // This process stays as long as it could kill something.
+  for (std::chrono::milliseconds limit = kGuardTime;; limit = kLateStrayTime) {
+    end_strays(limit);
+    if (!has_killable_child()) return;
+    pollfd children{child_signals_.get(), POLLIN, 0};
+    poll(&children, 1, kStrayPause);
+    signalfd_siginfo ignored{};
+    [[maybe_unused]] const ssize_t got = read(children.fd, &ignored, sizeof ignored);
+  }
 }
 
 void SupervisorProcess::send(const Json& message) {
