@@ -72,7 +72,7 @@ std::expected<std::uint64_t, std::string> Supervisor::start(JobRequest request, 
   const auto text = write_json(to_message(request));
   if (!text) return std::unexpected(text.error().message());
   // Supervisor and guards may have died unnoticed; another attempt gets others.
-  constexpr int kTries = 4;
+  constexpr int kTries = 16;  // more than there are guards that wait
   for (int i = 0; i < kTries; ++i) {
     if (link_.is_stopped()) replace_supervisor("the process supervisor was stopped");
     if (link_.has_ended()) replace_supervisor("the process supervisor was killed");

@@ -127,6 +127,22 @@ TEST_P(AttackContainment, AToolKillsOrStopsItsGuard) {
   }
 }
 
+// They wait for the next job, whose request the program sends without asking the supervisor.
+TEST_P(AttackContainment, GuardsThatAreKilledOrStoppedBetweenJobsCostNoCall) {
+  const std::vector<pid_t> others = descendants(getpid());
+  expect_later_calls_work("before");
+  for (const int signal : {SIGKILL, SIGSTOP}) {
+    std::vector<pid_t> guards = descendants(getpid());
+    std::erase_if(guards, [&](pid_t pid) {
+      return name_of(pid) != "allm-guard" || std::ranges::find(others, pid) != others.end();
+    });
+    EXPECT_FALSE(guards.empty());
+    for (const pid_t pid : guards) kill(pid, signal);
+    eventually([&] { return std::ranges::all_of(guards, has_ended); }, "the end of the guards");
+    expect_later_calls_work(signal == SIGKILL ? "killed" : "stopped");
+  }
+}
+
 TEST_P(AttackContainment, AToolKillsSupervisorAndGuard) {
   if (GetParam() == Containment::sweep) GTEST_SKIP() << "not promised: no process is left that could find the others";
   for (const In lane : lanes(In::worker)) expect_contained(lane, "kills_all_watchers_and_stays");
@@ -172,6 +188,16 @@ TEST_F(AttackChannel, ACallWithALargeArgumentEndsWhileTheSupervisorIsStopped) {
   for (int i = 0; i < 16; ++i) list.push_back(std::string(100'000, 'x'));
   call(tool, {{"list", list}});
   expect_later_calls_work("after");
+}
+
+TEST_F(AttackChannel, ARequestThatIsLargerThanASocketBufferArrives) {
+  const Tool tool{.name = "count",
+                  .timeout = std::chrono::seconds(20),
+                  .command = Command{.argv = {"sh", "-c", "echo $#", "sh", "{list}"}}};
+  constexpr int kTexts = 16;
+  Json list = Json::array();
+  for (int i = 0; i < kTexts; ++i) list.push_back(std::string(100'000, 'x'));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(call(tool, {{"list", list}}), std::to_string(kTexts));
 }
 
 TEST_F(AttackChannel, ARunningCallIsToldThatTheSupervisorWasStopped) {
