@@ -12,7 +12,7 @@
 
 namespace allm {
 
-std::expected<Guard, std::string> start_guard(const GuardPlan& plan, GuardJob* job) {
+std::expected<Guard, std::string> start_guard(const GuardPlan& plan, int place) {
   std::array<int, 2> line{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line.data()) != 0) {
     return std::unexpected("no socket could be made: " + errno_text(errno));
@@ -33,7 +33,7 @@ std::expected<Guard, std::string> start_guard(const GuardPlan& plan, GuardJob* j
   guard.pid = in_namespace ? fork_into_pid_namespace(plan.containment.namespaces.with_user_namespace, SIGCHLD) : fork();
   if (guard.pid < 0) return std::unexpected("no guard process could be made: " + errno_text(errno));
   if (guard.pid == 0) {
-    GuardProcess(plan, maps, their_line.get(), std::move(cgroup)).run(job);
+    GuardProcess(plan, maps, their_line.get(), place, std::move(cgroup)).run();
   }
   return guard;
 }

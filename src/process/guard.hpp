@@ -8,20 +8,22 @@
 #include <expected>
 #include <string>
 #include <sys/types.h>
-#include <vector>
 
 #include "process/containment.hpp"
 #include "process/fd.hpp"
-#include "process/job.hpp"
 
 namespace allm {
 
-// The supervisor's side of a guard. Over `line` it sends a job, unless the guard was started with one, and then single
-// bytes; the guard answers with one frame, a JobEnd. A guard whose tool has ended and left no process behind then waits
-// for another job (kWaits in the frame); every other guard ends.
+// A guard gets its jobs from the program itself, over a line of their own, one after the other, so that a job need not
+// wait until the supervisor has been woken up. The program tells the supervisor that there will be such a line, its
+// place, and may send the first job before the guard exists.
 //
-// The end of a tool that exits with status 0 is told to the program directly, if it needs no error output: the job's
-// id, eight bytes. So a usual command does not wait until the supervisor has been woken up.
+// The supervisor's side of a guard. Over `line` it sends single bytes; the guard answers with one frame for each job
+// that has ended, a JobEnd. A guard whose tool has ended and left no process behind then waits for the next job (kWaits
+// in the frame); every other guard ends.
+//
+// The end of a tool that exits with status 0 is told to the program directly instead, if it needs no error output: the
+// job's id, eight bytes. Such a guard waits, too. So a usual command does not need the supervisor at all.
 struct Guard {
   pid_t pid = 0;
   Fd line;
@@ -30,13 +32,6 @@ struct Guard {
 inline constexpr char kTerminateJob = 't';  // SIGTERM to the job's process group
 inline constexpr char kKillJob = 'k';       // ends all processes of the job
 inline constexpr const char* kWaits = "waits";
-inline constexpr const char* kIsTold = "told";  // in the frame: the guard has told the program itself
-
-struct GuardJob {
-  JobRequest request;
-  std::vector<Fd> fds;  // one for each element of request.fds
-  Fd error_output;      // becomes the tool's; it is sent after `fds`
-};
 
 // What a guard inherits.
 struct GuardPlan {
@@ -47,8 +42,7 @@ struct GuardPlan {
   std::string cgroup = {};  // for containment by cgroups: the folder of the supervisor's cgroup
 };
 
-// Starts a guard with a job, or one that waits for its job if `job` is null. Only for the process supervisor, which has
-// one thread.
-std::expected<Guard, std::string> start_guard(const GuardPlan& plan, GuardJob* job);
+// Starts a guard that takes its jobs from `place`. Only for the process supervisor, which has one thread.
+std::expected<Guard, std::string> start_guard(const GuardPlan& plan, int place);
 
 }  // namespace allm

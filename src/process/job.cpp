@@ -96,8 +96,8 @@ JobEnd job_end_from(const Json& message) {
   return end;
 }
 
-Json stop_message(std::uint64_t id, std::chrono::milliseconds grace) {
-  return {{"stop", id}, {"grace_ms", grace.count()}};
+Json stop_message(std::uint64_t place, std::chrono::milliseconds grace) {
+  return {{"stop", place}, {"grace_ms", grace.count()}};
 }
 
 std::string signal_name(int signal) {

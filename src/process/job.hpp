@@ -47,7 +47,9 @@ Json to_message(const JobRequest& request);
 JobRequest job_request_from(const Json& message);
 Json to_message(const JobEnd& end);
 JobEnd job_end_from(const Json& message);
-Json stop_message(std::uint64_t id, std::chrono::milliseconds grace);
+// A place is where the program sends the jobs of one guard.
+Json stop_message(std::uint64_t place, std::chrono::milliseconds grace);
+inline constexpr const char* kLostPlace = "lost_place";  // in the end of the job that a place may have had
 
 // "SIGSEGV", or "signal 77".
 std::string signal_name(int signal);

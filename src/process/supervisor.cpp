@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "data/read_file.hpp"
+#include "process/guard.hpp"
 #include "runtime/function_task.hpp"
 
 namespace allm {
 namespace {
 
-// Of requests that the supervisor process has not read. More than a thousand usual ones.
-constexpr std::size_t kMaxUnsentBytes = std::size_t{64} << 20U;
+bool is_end_of_peer(int error) { return error == EPIPE || error == ECONNRESET; }
 
 }  // namespace
 
@@ -56,9 +56,9 @@ void Supervisor::watch_line() {
   }));
 }
 
-bool Supervisor::send(std::string_view text, const std::vector<int>& fds) {
+bool Supervisor::send(std::string_view text) {
   const bool was_empty = link_.unsent_bytes() == 0;
-  if (!link_.send(text, fds)) return false;
+  if (!link_.send(text)) return false;
   if (was_empty && link_.unsent_bytes() > 0) watch_line();
   return true;
 }
@@ -71,27 +71,35 @@ std::expected<std::uint64_t, std::string> Supervisor::start(JobRequest request, 
   request.id = ++last_id_;
   const auto text = write_json(to_message(request));
   if (!text) return std::unexpected(text.error().message());
-  // The supervisor may have died unnoticed; the second attempt starts another one.
-  constexpr int kTries = 2;
+  // Supervisor and guards may have died unnoticed; another attempt gets others.
+  constexpr int kTries = 16;  // more than there are guards that wait
   for (int i = 0; i < kTries; ++i) {
     if (link_.is_stopped()) replace_supervisor("the process supervisor was stopped");
+    if (link_.has_ended()) replace_supervisor("the process supervisor was killed");
     if (std::string error = start_supervisor(); !error.empty()) return std::unexpected(std::move(error));
-    if (link_.unsent_bytes() + text->size() > kMaxUnsentBytes) {
-      return std::unexpected("the process supervisor has not read " + std::to_string(link_.unsent_bytes()) +
-                             " bytes of earlier requests yet");
+    if (!prepare_guard()) {
+      if (link_.is_open()) return std::unexpected("the process supervisor cannot be told: " + errno_text(errno));
+      continue;
     }
-    if (send(*text, fds)) {
+    if (link_.give(request.id, *text, fds)) {
       listeners_.emplace(request.id, std::move(listener));
+      prepare_guard();
       arm_heartbeat();
       return request.id;
     }
-    const int error = errno;
-    if (error != EPIPE && error != ECONNRESET) {
-      return std::unexpected("the process supervisor cannot be told: " + errno_text(error));
-    }
-    replace_supervisor("the process supervisor was killed");
+    if (!is_end_of_peer(errno)) return std::unexpected("the guard cannot be told: " + errno_text(errno));
   }
-  return std::unexpected("the process supervisor has gone");
+  return std::unexpected("the processes that guard it have ended");
+}
+
+bool Supervisor::prepare_guard() {
+  const bool was_empty = link_.unsent_bytes() == 0;
+  if (!link_.prepare()) {
+    if (is_end_of_peer(errno)) replace_supervisor("the process supervisor was killed");
+    return false;
+  }
+  if (was_empty && link_.unsent_bytes() > 0) watch_line();
+  return true;
 }
 
 void Supervisor::replace_supervisor(const std::string& why) {
@@ -126,7 +134,8 @@ void Supervisor::stop(std::uint64_t job, std::chrono::milliseconds grace) {
   stopping_.insert(job);
   watch_stopping();
   // A failed send means that the supervisor has ended with all its jobs; ready() handles that.
-  send(*write_json(stop_message(job, grace)));
+  const bool was_empty = link_.unsent_bytes() == 0;
+  if (link_.stop(job, grace) && was_empty && link_.unsent_bytes() > 0) watch_line();
 }
 
 void Supervisor::watch_stopping() {
@@ -141,15 +150,20 @@ bool Supervisor::take_reports(Ended& ended) {
   std::vector<Json> messages;
   const bool is_alive = link_.receive(messages);
   if (!messages.empty()) heartbeat_.answered();
+  // Before the end of a guard that has told them.
+  for (const std::uint64_t job : link_.receive_ends()) take_end({.id = job, .status = 0}, true, ended);
   for (const Json& message : messages) {
     if (!message.contains("ended")) continue;
-    take_end(job_end_from(message), ended);
+    JobEnd end = job_end_from(message);
+    if (message.contains(kLostPlace)) end.id = link_.lose_place(message[kLostPlace].get<std::uint64_t>());
+    take_end(std::move(end), message.value(kWaits, false), ended);
   }
-  for (const std::uint64_t job : link_.receive_ends()) take_end({.id = job, .status = 0}, ended);
   return is_alive;
 }
 
-void Supervisor::take_end(JobEnd end, Ended& ended) {
+void Supervisor::take_end(JobEnd end, bool waits, Ended& ended) {
+  if (end.id == 0) return;  // of a guard that had no job
+  link_.job_ended(end.id, waits);
   const auto listener = listeners_.find(end.id);
   if (listener == listeners_.end()) return;
   stopping_.erase(end.id);

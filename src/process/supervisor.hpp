@@ -63,7 +63,9 @@ class Supervisor : public Watcher, public std::enable_shared_from_this<Superviso
   // All of these require the lock.
   // Returns an error message, empty on success.
   std::string start_supervisor();
-  bool send(std::string_view text, const std::vector<int>& fds = {});
+  bool send(std::string_view text);
+  // Asks for a guard, unless one waits. False with errno set.
+  bool prepare_guard();
   // Watches the descriptors, on the thread that drives the loop.
   void watch_line();
   void watch_stopping();
@@ -71,7 +73,7 @@ class Supervisor : public Watcher, public std::enable_shared_from_this<Superviso
   using Ended = std::vector<std::pair<std::shared_ptr<JobListener>, JobEnd>>;
   // Reads the supervisor's messages; false if the supervisor process has ended.
   bool take_reports(Ended& ended);
-  void take_end(JobEnd end, Ended& ended);
+  void take_end(JobEnd end, bool waits, Ended& ended);
   // All jobs have ended with the supervisor process.
   void lose_jobs(Ended& ended, const std::string& why);
   // Ends the supervisor process and all jobs; the listeners are told by the thread that drives the loop.

@@ -1,12 +1,15 @@
 #include "process/supervisor_link.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <fcntl.h>
+#include <iterator>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -18,6 +21,7 @@
 #include "process/containment.hpp"
 #include "process/exec_texts.hpp"
 #include "process/helper.hpp"
+#include "process/job.hpp"
 #include "process/role.hpp"
 #include "process/secret_variables.hpp"
 #include "process/sweep.hpp"
@@ -25,6 +29,9 @@
 namespace allm {
 namespace {
 
+// Guards that wait for a job; further ones end.
+constexpr std::ptrdiff_t kMaxWaiting = 4;
+constexpr std::size_t kMaxLineBytes = std::size_t{64} << 10U;
 constexpr std::size_t kMaxReportBytes = std::size_t{1} << 20U;
 // How long the supervisor may take to end its jobs: a little longer than it waits for its guards.
 constexpr std::chrono::seconds kCloseTime{15};
@@ -66,6 +73,23 @@ int spawn_supervisor(const std::string& executable, int line, int lifeline, int 
 // set.
 Fd high_copy(int fd) { return Fd(fcntl(fd, F_DUPFD_CLOEXEC, kEndsFd + 1)); }
 
+// The frame of a request. One that would not fit into the buffer of a socket is written to a memory file, which goes
+// along as the last descriptor of an empty frame. Empty with errno set on an error.
+std::string frame_of(const std::string& request, HiddenFd& file) {
+  if (request.size() <= kMaxLineBytes) return make_frame(request);
+  {
+    const NoForkNow guard;
+    file = HiddenFd(memfd_create("allm-job", MFD_CLOEXEC));
+  }
+  if (!file) return {};
+  for (std::string_view rest = request; !rest.empty();) {
+    const ssize_t written = write(file.get(), rest.data(), rest.size());
+    if (written < 0) return {};
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return make_frame({});
+}
+
 }  // namespace
 
 std::string SupervisorLink::open(const std::string& helper, Containment containment) {
@@ -101,6 +125,63 @@ std::string SupervisorLink::open(const std::string& helper, Containment containm
 
 bool SupervisorLink::send(std::string_view text, const std::vector<int>& fds) {
   return outgoing_.send(line_.get(), make_frame(text), fds);
+}
+
+bool SupervisorLink::prepare() {
+  if (std::ranges::any_of(places_, [](const Place& place) { return place.job == 0; })) return true;
+  Place place{.number = ++last_place_};
+  HiddenFd theirs;
+  if (!make_socket_pair(place.line, theirs)) return false;
+  if (!send(*write_json({{"place", place.number}}), {theirs.get()})) return false;
+  places_.push_back(std::move(place));
+  return true;
+}
+
+bool SupervisorLink::give(std::uint64_t job, const std::string& request, const std::vector<int>& fds) {
+  const auto place = std::ranges::find(places_, std::uint64_t{0}, &Place::job);
+  HiddenFd file;
+  const std::string frame = frame_of(request, file);
+  if (frame.empty()) return false;
+  std::vector<int> sent_fds = fds;
+  if (file) sent_fds.push_back(file.get());
+  const ssize_t sent = send_some(place->line.get(), frame, sent_fds, MSG_DONTWAIT);
+  if (sent == static_cast<ssize_t>(frame.size())) {
+    place->job = job;
+    return true;
+  }
+  // Its guard has ended, or ignores a part of a request when the line is closed.
+  const int error = sent < 0 ? errno : EMSGSIZE;
+  places_.erase(place);
+  errno = error;
+  return false;
+}
+
+bool SupervisorLink::stop(std::uint64_t job, std::chrono::milliseconds grace) {
+  const auto place = std::ranges::find(places_, job, &Place::job);
+  if (place == places_.end()) return true;
+  place->is_stopping = true;
+  return send(*write_json(stop_message(place->number, grace)));
+}
+
+std::uint64_t SupervisorLink::lose_place(std::uint64_t number) {
+  const auto place = std::ranges::find(places_, number, &Place::number);
+  if (place == places_.end()) return 0;
+  const std::uint64_t job = place->job;
+  places_.erase(place);
+  return job;
+}
+
+void SupervisorLink::job_ended(std::uint64_t job, bool waits) {
+  const auto place = std::ranges::find(places_, job, &Place::job);
+  if (place == places_.end()) return;
+  place->job = 0;
+  if (!waits || place->is_stopping) {
+    places_.erase(place);
+  } else if (std::ranges::count(places_, std::uint64_t{0}, &Place::job) > kMaxWaiting) {
+    // The last one may not have a guard yet.
+    const auto last = std::ranges::find(places_.rbegin(), places_.rend(), std::uint64_t{0}, &Place::job);
+    places_.erase(std::next(last).base());
+  }
 }
 
 bool SupervisorLink::receive(std::vector<Json>& messages) {
@@ -166,7 +247,7 @@ void SupervisorLink::reap() {
   process_.reset();
 }
 
-bool SupervisorLink::stop() const {
+bool SupervisorLink::stop_process() const {
   const auto end = std::chrono::steady_clock::now() + kSupervisorStopTime;
   signal(SIGSTOP);
   while (!has_ended(0) && std::chrono::steady_clock::now() < end) {
@@ -188,10 +269,15 @@ void SupervisorLink::end_guards() const {
   for (const Fd& watch : watches) syscall(SYS_pidfd_send_signal, watch.get(), SIGCONT, nullptr, 0);
 }
 
+WatchedFds SupervisorLink::take_watched() {
+  places_.clear();
+  return {.line = std::move(line_), .ends = std::move(ends_)};
+}
+
 WatchedFds SupervisorLink::end() {
   lifeline_.reset();
   if (!is_owner()) return take_watched();
-  if (stop() && containment_ != Containment::pid_namespace) end_guards();
+  if (stop_process() && containment_ != Containment::pid_namespace) end_guards();
   signal(SIGKILL);
   reap();
   if (!cgroup_.empty()) {

@@ -5,9 +5,13 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
+#include <poll.h>
 #include <set>
+#include <span>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -31,38 +35,41 @@ class SupervisorProcess {
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Job {
+  // A guard, and the job that it runs or waits for.
+  struct Place {
     Guard guard;
-    Fd error_output;  // read end
-    Fd error_writer;  // write end, kept open so that the end of the tool does not wake this process up
     FrameReader frames = {};
-    std::string tail = {};  // last bytes of the error output
     std::optional<Clock::time_point> kill_at = std::nullopt;
-    bool is_killed = false;  // the guard was told to end the job
+    bool is_killed = false;  // the guard was told to end its job
   };
-  using Jobs = std::map<std::uint64_t, Job>;
+  using Places = std::map<std::uint64_t, Place>;
+  struct NewPlace {
+    std::uint64_t number = 0;
+    Fd line = {};                     // the guard's end
+    Clock::time_point guard_at = {};  // when a guard is started, even if no job has been sent
+  };
 
   // False when the program has ended.
   bool turn();
   bool receive();
-  void handle(const Json& message, const std::string& text);
+  void handle(const Json& message);
   void contain(const std::string& kind);
-  void start(const Json& message, const std::string& text);
-  // The guard that waits for a job, after the job was sent to it; nullopt if none waits, or if the job does not fit.
-  std::optional<Guard> spare_with(const std::string& text, const GuardJob& job);
-  void prepare_spare();
-  // Gives the guard of a short job the time to become the next spare.
-  void prepare_spare_later();
-  void stop(std::uint64_t id, std::chrono::milliseconds grace);
+  // The program will send jobs over the line that it has sent with the message.
+  void add_place(std::uint64_t number);
+  // Looks whether new places have got a job or were given up.
+  void look_at_new_places(std::span<const pollfd> lines);
+  void start_guard_for(const NewPlace& place);
+  void stop(std::uint64_t number, std::chrono::milliseconds grace);
   void kill_overdue();
-  void kill(Job& job);
+  void kill(Place& place);
   int milliseconds_to_next_event() const;
   // Takes the report of a guard; false if it has not come yet.
-  bool take_report(Jobs::iterator job);
+  bool take_report(Places::iterator place);
   // Reaps guards, and orphans of guards that were killed.
   void reap();
   void lose_guard(pid_t guard);
-  void finish(Jobs::iterator job, JobEnd end, bool is_told = false);
+  // The guard of a place has ended, or could not be started, and the job that the place may have ends like this.
+  void give_up(std::uint64_t number, const JobEnd& end);
   bool is_guard(pid_t pid) const;
   void end_strays(std::chrono::milliseconds limit);
   void end_everything();
@@ -77,10 +84,9 @@ class SupervisorProcess {
   std::string refusal_;      // why no job can be started
   FrameReader frames_;
   std::vector<Fd> received_fds_;
-  Jobs jobs_;
-  std::set<pid_t> ended_guards_;               // that have reported and are not reaped yet
-  std::optional<Guard> spare_;                 // waits for its job, so that a start need not wait for a fork
-  std::optional<Clock::time_point> spare_at_;  // when one is prepared
+  Places places_;
+  std::deque<NewPlace> new_places_;
+  std::set<pid_t> ended_guards_;  // that have reported their last job and are not reaped yet
   SendQueue outgoing_;
 };
 

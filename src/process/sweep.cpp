@@ -6,6 +6,7 @@
 #include <csignal>
 #include <dirent.h>
 #include <memory>
+#include <ranges>
 #include <sstream>
 #include <sys/syscall.h>
 #include <thread>
@@ -136,18 +137,25 @@ std::vector<pid_t> own_children() {
   return children;
 }
 
+bool has_killable_child() {
+  return std::ranges::any_of(own_children(), [](pid_t pid) { return kill(pid, 0) == 0; });
+}
+
 std::string run_sweep(const Sweep& sweep) {
   const auto begin = SweepClock::now();
   stop_all(sweep, begin + std::min<SweepClock::duration>(kStopTime, sweep.limit));
   // A process whose parent ends during a pass may be missed by it, so one empty pass proves nothing.
   for (int empty_passes = 0; empty_passes < 2;) {
     std::string left;
-    signal_roots(sweep, SIGKILL);
-    for (const Member& member : members(sweep)) {
+    // Descendants first: those of a process that has ended get another parent, and a sweep that has no time for another
+    // pass would miss them.
+    const std::vector<Member> found = members(sweep);
+    for (const Member& member : found | std::views::reverse) {
       if (facts_of(member.pid).has_ended()) continue;
       const int error = signal_member(member, SIGKILL);
       left += " " + std::to_string(member.pid) + (error == 0 || error == ESRCH ? "" : " (" + errno_text(error) + ")");
     }
+    signal_roots(sweep, SIGKILL);
     sweep.reap();
     empty_passes = left.empty() ? empty_passes + 1 : 0;
     if (SweepClock::now() - begin > sweep.limit) return left.empty() ? left : "not ended:" + left;

@@ -13,6 +13,8 @@ namespace allm {
 std::vector<pid_t> children_of(pid_t parent);
 // The children of the calling thread. Much faster.
 std::vector<pid_t> own_children();
+// Whether the calling thread has a child that it may kill: not one of another user, as sudo starts them.
+bool has_killable_child();
 
 struct Sweep {
   // Lists the processes to end; their descendants are ended with them.

@@ -87,6 +87,12 @@ bool has_ended(pid_t pid) {
   return gone || threads <= 1;
 }
 
+std::vector<pid_t> supervisors_of(pid_t program) {
+  std::vector<pid_t> found = all_processes();
+  std::erase_if(found, [&](pid_t pid) { return facts_of(pid).parent != program || name_of(pid) != "allm-supervisor"; });
+  return found;
+}
+
 bool only_idle_processes_left() {
   return std::ranges::all_of(descendants(getpid()), [](pid_t pid) {
     const std::string name = name_of(pid);

@@ -10,6 +10,9 @@ namespace allm::testing {
 
 // Processes, zombies included, that `ancestor` has started, directly or not.
 std::vector<pid_t> descendants(pid_t ancestor);
+// The process supervisors of a program: its children. A guard, which is a child of a supervisor, has the supervisor's
+// name until it has set its own, so the name alone says nothing.
+std::vector<pid_t> supervisors_of(pid_t program);
 // Whether all descendants of this process are supervisors, guards and workers.
 bool only_idle_processes_left();
 // Processes whose environment contains the text.

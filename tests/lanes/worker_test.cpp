@@ -223,7 +223,7 @@ TEST(WorkerLane, ACancelledRunKillsItsWorkersAndAnswersTheirCalls) {
 }
 
 TEST(WorkerLane, ASupervisorThatIsKilledTakesItsJobsWithItAndIsReplaced) {
-  const std::set<pid_t> before = processes_named("allm-supervisor");
+  const std::vector<pid_t> before = supervisors_of(getpid());
   const Engine engine({.runtime = Runtime::create()});
   EventStream events = stream_tool_calls({{.id = "c", .name = "sleeps"}}, {worker_tool("sleeps")}, {}, engine);
   EXPECT_EQ(events.next()->tag(), EventTag::tool_execution_started);
@@ -232,7 +232,9 @@ TEST(WorkerLane, ASupervisorThatIsKilledTakesItsJobsWithItAndIsReplaced) {
   pid_t worker = 0;
   eventually(
       [&] {
-        for (const pid_t pid : processes_named("allm-supervisor")) supervisor = before.contains(pid) ? supervisor : pid;
+        for (const pid_t pid : supervisors_of(getpid())) {
+          if (std::ranges::find(before, pid) == before.end()) supervisor = pid;
+        }
         if (supervisor == 0) return false;
         for (const pid_t pid : descendants(supervisor)) worker = name_of(pid) == "allm-worker" ? pid : worker;
         return worker != 0;
@@ -247,11 +249,11 @@ TEST(WorkerLane, ASupervisorThatIsKilledTakesItsJobsWithItAndIsReplaced) {
 }
 
 TEST(WorkerLane, NoCallFailsWhenAnIdleSupervisorDies) {
-  const std::set<pid_t> before = processes_named("allm-supervisor");
+  const std::vector<pid_t> before = supervisors_of(getpid());
   const Engine engine({.runtime = Runtime::create({.containment = Containment::sweep})});
   const Json first = called(tool_named("describe"), Json::object(), {}, engine)["pid"];
-  std::set<pid_t> killed = processes_named("allm-supervisor");
-  std::erase_if(killed, [&](pid_t pid) { return before.contains(pid); });
+  std::vector<pid_t> killed = supervisors_of(getpid());
+  std::erase_if(killed, [&](pid_t pid) { return std::ranges::find(before, pid) != before.end(); });
   for (const pid_t pid : killed) kill(pid, SIGKILL);
   eventually([&] { return has_ended(first.get<pid_t>()); }, "the end of the worker");
   eventually([&] { return std::ranges::all_of(killed, has_ended); }, "the end of the supervisor");

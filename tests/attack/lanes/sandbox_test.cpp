@@ -163,8 +163,7 @@ TEST_F(AttackSandbox, SignalsToOtherProcessesAreRefused) {
       const Json seen = attack("signals", {{"pid", pid}, {"signal", pid == getpid() ? 0 : SIGTERM}}, sandbox);
       for (const auto& [way, error] : seen.items()) EXPECT_NE(error, 0) << shown(sandbox) << ": " << way;
     }
-    for (const pid_t pid : descendants(getpid())) {
-      if (name_of(pid) != "allm-supervisor") continue;
+    for (const pid_t pid : supervisors_of(getpid())) {
       const Json seen = attack("signals", {{"pid", pid}, {"signal", SIGSTOP}}, sandbox);
       for (const auto& [way, error] : seen.items()) EXPECT_NE(error, 0) << shown(sandbox) << ": " << way;
     }
