@@ -136,6 +136,7 @@ class SessionRunner {
  private:
   class Impl;
   StoredStream open(RunRequest request, const CallOptions& options) const;
+  Result<StoredTurn> give_up(const Job& job, const CallOptions& options) const;
   std::shared_ptr<Impl> impl_;  // shared with the streams
 };
 

@@ -86,6 +86,18 @@ class SessionsApp {
     submit_app_->add_option("--delay", submit_.delay_seconds, "Not before this time has passed")
         ->check(CLI::NonNegativeNumber)
         ->type_name("SECONDS");
+    submit_app_
+        ->add_option("--attempts", submit_.attempts,
+                     "How many attempts may fail, because workers die, until the job is given up; 0: any number")
+        ->check(CLI::Range(0, 1'000'000))
+        ->type_name("N")
+        ->capture_default_str();
+    submit_app_
+        ->add_option("--retry-delay", submit_.retry_delay_seconds,
+                     "How long the job waits after the first failed attempt; then twice as long each time")
+        ->check(CLI::Range(0.0, 600.0))
+        ->type_name("SECONDS")
+        ->capture_default_str();
     submit_app_->add_flag("-f,--follow", submit_.follow, "Show the run while it goes on");
     submit_app_->callback([this] {
       if (submit_.text.empty() == !submit_.order) throw CLI::ValidationError("submit", "needs TEXT or --order");

@@ -73,11 +73,15 @@ int submit_message(Store& store, const SubmitArguments& arguments, std::FILE* in
   if (!target) return fail_sessions(output, target.error().message());
   add_epoch(*order, target->stored, arguments);
   const std::string id = target->stored.session.id.value_or("");
-  const std::chrono::duration<double> delay(arguments.delay_seconds);
+  const auto milliseconds_of = [](double seconds) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+  };
   const auto job = store.submit({.session_id = id,
                                  .order = *std::move(order),
                                  .priority = arguments.priority,
-                                 .delay = std::chrono::duration_cast<std::chrono::milliseconds>(delay)});
+                                 .delay = milliseconds_of(arguments.delay_seconds),
+                                 .max_attempts = arguments.attempts,
+                                 .retry_delay = milliseconds_of(arguments.retry_delay_seconds)});
   if (!job) return fail_sessions(output, job.error().message());
   report_submitted(id, *job, target->last_number, output);
   if (!arguments.follow) return 0;

@@ -73,7 +73,7 @@ class CommandProcess {
 };
 
 // A folder with a store, and a model that answers "Answer to TEXT." If a request has tools, it calls the first one
-// before.
+// before; a tool with the parameter `text` gets the user's text.
 class CommandRig {
  public:
   explicit CommandRig(std::string store = {})
@@ -129,10 +129,13 @@ class CommandRig {
     const Json& last = body["messages"].back();
     std::string text;
     if (body.contains("tools") && last["role"] == "user") {
+      const Json& tool = body["tools"][0]["function"];
+      Json arguments = Json::object();
+      if (tool.contains("/parameters/properties/text"_json_pointer)) arguments["text"] = last["content"];
       const Json call = {{"index", 0},
                          {"id", "c" + std::to_string(body["messages"].size())},
                          {"type", "function"},
-                         {"function", {{"name", body["tools"][0]["function"]["name"]}, {"arguments", "{}"}}}};
+                         {"function", {{"name", tool["name"]}, {"arguments", arguments.dump()}}}};
       text = chunk({{"role", "assistant"}, {"tool_calls", Json::array({call})}}, nullptr) +
              chunk(Json::object(), "tool_calls");
     } else {

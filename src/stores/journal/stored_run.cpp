@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/request_id.hpp"
+#include "stores/journal/job_end.hpp"
 #include "stores/journal/session_journal.hpp"
 
 namespace allm {
@@ -99,7 +100,7 @@ StoredRun::StoredRun(std::shared_ptr<SessionStore> store, const RunnerOptions& o
 void StoredRun::work() noexcept {
   Result<OpenRun> opened = open();
   if (!opened) {
-    give_up(opened.error());
+    fail_to_begin(opened.error());
     publish(std::move(opened));
   } else {
     const bool is_finished = opened->finished.has_value();
@@ -123,7 +124,7 @@ void StoredRun::publish(Result<OpenRun> opened) {
   queue_->wake();
 }
 
-void StoredRun::give_up(const Error& error) {
+void StoredRun::fail_to_begin(const Error& error) {
   if (!lease_) return;
   const bool is_refused = error.get_if<StoreError>() == nullptr || is_store_error(error, StoreReason::conflict);
   if (request_.job && is_refused) {
@@ -132,8 +133,16 @@ void StoredRun::give_up(const Error& error) {
     refusal.release = true;
     if (commit_surely(refusal)) return;
   }
-  // If this fails, the lease expires.
-  [[maybe_unused]] const Status released = store_->release(*lease_);
+  end_lease(error);
+}
+
+// If this fails, the lease expires.
+void StoredRun::end_lease(const Error& error) {
+  // Whoever is fenced off has failed, unless the store was out of reach: releasing takes the failure back.
+  if (is_store_error(error, StoreReason::fenced) && !had_outage_) return;
+  [[maybe_unused]] const Status ended = request_.attempt_of
+                                            ? end_attempt(*store_, *request_.attempt_of, *lease_, error)
+                                            : store_->release(*lease_);
 }
 
 Status StoredRun::hold_lease() {
@@ -176,6 +185,7 @@ Result<OpenRun> StoredRun::open() {
 }
 
 Result<OpenRun> StoredRun::begin(StoredSession stored) {
+  stored.session = without_given_up(std::move(stored.session));
   Result<OpenRun> open = prepare_run(stored.session, *request_.order, encoder_.get());
   if (!open) return open;
   open->version = stored.version + 1;
@@ -214,7 +224,9 @@ Result<OpenRun> StoredRun::reopen(const StoredSession& stored, std::int64_t vers
   open->version = version;
   open->request_id = start->body.value("request_id", std::string());
   if (Status read = read_facts(start->number, open->recorded); !read) return std::unexpected(read.error());
+  if (request_.given_up) return open;
   Commit resumed = change({make_fact(fact::run_resumed, Json::object())});
+  if (request_.job) resumed.entries.front().body["job"] = *request_.job;
   if (options_.log_events) resumed.entries.push_back({.kind = "event", .body = {{"type", "run_resumed"}}});
   const Result<Committed> committed = store_->commit(resumed);
   if (!committed) return std::unexpected(committed.error());
@@ -277,13 +289,14 @@ bool StoredRun::commit(JournalQueue::Batch batch) {
   if (batch.session) {
     facts.expected_version = version();
     facts.session = without_mark(*std::move(batch.session));
+    if (request_.given_up) facts.session = with_given_up(*std::move(facts.session), *request_.given_up);
     facts.finished_job = request_.job;
     facts.release = !request_.keep_lease;
   }
   const Result<Committed> committed = commit_surely(facts);
   if (!committed) {
     queue_->fail(committed.error());
-    [[maybe_unused]] const Status released = store_->release(*lease_);
+    end_lease(committed.error());
     return false;
   }
   last_number_ = committed->last_number;
@@ -301,6 +314,7 @@ Result<Committed> StoredRun::commit_surely(const Commit& change) {
          JournalQueue::Clock::now() < give_up_at) {
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, milliseconds(1'000));
+    had_outage_ = true;
     const Result<bool> made = was_made(change);
     if (!made) continue;
     if (*made) {
@@ -326,8 +340,12 @@ bool StoredRun::renew() {
     return true;
   }
   // While the database cannot be reached, the lease may still be valid: the next commit decides.
-  if (is_store_error(renewed.error(), StoreReason::unavailable)) return true;
+  if (is_store_error(renewed.error(), StoreReason::unavailable)) {
+    had_outage_ = true;
+    return true;
+  }
   queue_->fail(renewed.error());
+  end_lease(renewed.error());
   return false;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "allm/session_runner.hpp"
+#include "allm/work_queue.hpp"
 
 #include "session/session_run.hpp"
 #include "stores/journal/facts.hpp"
@@ -24,6 +25,9 @@ struct RunRequest {
   std::optional<Lease> lease = std::nullopt;         // one that is held already; default: the run acquires one
   std::optional<std::int64_t> job = std::nullopt;    // ends with the run
   bool keep_lease = false;                           // after the end of the run
+  std::optional<std::int64_t> attempt_of = std::nullopt;  // the job that is tried again if the run cannot go on
+  // The open run is not resumed, but ended with what is recorded of it: the job is given up.
+  std::optional<Job> given_up = std::nullopt;
 };
 
 // What is known of a run before its first event.
@@ -64,8 +68,10 @@ class StoredRun {
   Result<LogEntry> find_start(std::int64_t version);
   Status read_facts(std::int64_t after, RecordedRun& recorded);
   void publish(Result<OpenRun> opened);
-  // Releases the lease after a failure. A job whose order is not allowed ends.
-  void give_up(const Error& error);
+  // Ends the work after a failure to open the run. A job whose order is not allowed ends.
+  void fail_to_begin(const Error& error);
+  // Ends the lease, or the attempt at a job, because of an error of the store.
+  void end_lease(const Error& error);
   void write();
   bool commit(JournalQueue::Batch batch);
   // Commits; tries again while the store is unavailable.
@@ -82,6 +88,7 @@ class StoredRun {
   const std::shared_ptr<JournalQueue> queue_;
   std::optional<Lease> lease_;
   std::int64_t last_number_ = 0;  // of the session's log
+  bool had_outage_ = false;       // the store could not be reached for a while
   std::atomic<std::int64_t> version_{0};
   std::atomic<bool> over_{false};
   std::mutex mutex_;

@@ -26,6 +26,7 @@ struct WorkedJob {
   std::chrono::milliseconds took = {};
   std::optional<SessionStatus> status = std::nullopt;  // of the session after the run; nullopt if the run failed
   std::optional<Error> error = std::nullopt;
+  bool is_given_up() const { return error && error->is<SessionError>(SessionError::Reason::job_given_up); }
 };
 
 struct SessionWorkerOptions {
