@@ -44,6 +44,12 @@ void write_message(const Message& message, const SessionsOutput& output) {
   }
 }
 
+// The member of the metadata that a session has after one of its jobs was given up, or null.
+Json given_up_of(const Session& session) {
+  if (session.status != SessionStatus::error || !session.metadata.is_object()) return nullptr;
+  return session.metadata.value(kGivenUp, Json(nullptr));
+}
+
 void write_session(const StoredSession& stored, const SessionsOutput& output) {
   const Session& session = stored.session;
   output.out.write(fmt::format("session {}\nstatus {}, version {}, tenant \"{}\"\ncreated {} UTC, changed {} UTC\n\n",
@@ -58,12 +64,6 @@ void write_session(const StoredSession& stored, const SessionsOutput& output) {
     output.out.write(
         fmt::format("\npending ({}): {} {}\n", to_string(call.kind), printable(call.id), printable(call.name)));
   }
-}
-
-// The member of the metadata that a session has after one of its jobs was given up, or null.
-Json given_up_of(const Session& session) {
-  if (session.status != SessionStatus::error || !session.metadata.is_object()) return nullptr;
-  return session.metadata.value(kGivenUp, Json(nullptr));
 }
 
 // Of a session that cannot be loaded.

@@ -7,8 +7,8 @@
 //   dispatched      {"step", "call_id", "name", "key"}          before a tool call is run; `key`: idempotency key
 //   finished        {"step", "call_id", "how", "outcome"}       how: by_handler, at_once, as_refused, over_limit
 //   step_completed  {"step"}
-//   suspended       {"epoch"}                                   the end of a run: the session waits for an answer
-//   run_ended       {"end"} or {"error"}                        the end of a run
+//   suspended       {"epoch", "job"}                            the end of a run: the session waits for an answer
+//   run_ended       {"end", "job"} or {"error", "job"}          the end of a run
 //   order_refused   {"job", "error"}                            a job whose order is not allowed
 //   attempt_failed  {"job", "error"}                            the job is tried again
 //   job_given_up    {"job", "attempts", "error"}                the end of a job, and of its run

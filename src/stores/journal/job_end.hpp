@@ -16,7 +16,7 @@ inline constexpr const char* kGivenUp = "allm.given_up";
 // count as failed.
 Status end_attempt(SessionStore& store, std::int64_t job, const Lease& lease, const Error& error);
 
-// SessionError `job_given_up`: "job 7 was given up at attempt 5: " and why the last attempt failed.
+// SessionError `session_in_error_state`: "job 7 was given up at attempt 5: " and why the last attempt failed.
 Error given_up_error(const Job& job);
 // The last entry of the job.
 LogEntry given_up_fact(const Job& job);

@@ -292,6 +292,7 @@ bool StoredRun::commit(JournalQueue::Batch batch) {
     if (request_.given_up) facts.session = with_given_up(*std::move(facts.session), *request_.given_up);
     facts.finished_job = request_.job;
     facts.release = !request_.keep_lease;
+    if (request_.job) facts.entries.back().body["job"] = *request_.job;
   }
   const Result<Committed> committed = commit_surely(facts);
   if (!committed) {

@@ -102,6 +102,7 @@ void MemoryStore::forgive_attempt(const std::string& session_id, std::int64_t fe
     if (queued.lost_fence != fence) continue;
     queued.lost_fence = 0;
     queued.job.failures -= 1;
+    queued.due = Clock::now();
     if (resumed) queued.fence = fence;
   }
 }

@@ -295,7 +295,7 @@ $$ SELECT allm.later(clock_timestamp(), least(p_ms * (1::bigint << least(p_failu
 -- The attempt with this fence at a job of the session has not failed: its lease was released.
 CREATE FUNCTION allm.release_attempt(p_id text, p_fence bigint) RETURNS void LANGUAGE sql AS $$
   UPDATE allm.jobs j SET fence = 0 WHERE j.session_id = p_id AND j.fence = p_fence AND p_fence > 0;
-  UPDATE allm.jobs j SET failures = j.failures - 1, lost_fence = 0
+  UPDATE allm.jobs j SET failures = j.failures - 1, lost_fence = 0, ready_at = clock_timestamp()
    WHERE j.session_id = p_id AND j.lost_fence = p_fence AND p_fence > 0;
 $$;
 
@@ -368,7 +368,7 @@ BEGIN
   IF NOT FOUND THEN o_outcome := 'not_found'; RETURN; END IF;
   IF s.fence <> p_fence OR s.lease_until IS NULL THEN o_outcome := 'fenced'; RETURN; END IF;
   IF s.lease_until <= clock_timestamp() THEN  -- the attempt may have been counted as lost
-    UPDATE allm.jobs j SET failures = j.failures - 1, lost_fence = 0, fence = p_fence
+    UPDATE allm.jobs j SET failures = j.failures - 1, lost_fence = 0, ready_at = clock_timestamp(), fence = p_fence
      WHERE j.session_id = p_id AND j.lost_fence = p_fence;
   END IF;
   until := allm.later(clock_timestamp(), p_ms);
@@ -378,14 +378,11 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION allm.release_lease(p_id text, p_fence bigint) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  held boolean;
 BEGIN
   PERFORM 1 FROM allm.sessions x WHERE x.id = p_id FOR NO KEY UPDATE;
   UPDATE allm.sessions x SET lease_until = NULL WHERE x.id = p_id AND x.fence = p_fence AND x.lease_until IS NOT NULL;
-  held := FOUND;
   PERFORM allm.release_attempt(p_id, p_fence);
-  IF held THEN PERFORM allm.announce_jobs_of(p_id); END IF;
+  PERFORM allm.announce_jobs_of(p_id);
 END $$;
 
 -- Returns the id of the job; null: there is no such session.

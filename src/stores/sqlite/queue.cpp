@@ -50,10 +50,11 @@ constexpr std::string_view kFail =
     "  not_before = ?3 + min(retry_ms << min(failures, 20), ?5) WHERE id = ?1 AND session = ?2";
 
 constexpr std::string_view kForgive =
-    "UPDATE jobs SET failures = failures - 1, lost_fence = NULL WHERE session = ?1 AND lost_fence = ?2";
+    "UPDATE jobs SET failures = failures - 1, lost_fence = NULL, not_before = 0 WHERE session = ?1 AND lost_fence = ?2";
 
 constexpr std::string_view kResume =
-    "UPDATE jobs SET failures = failures - 1, lost_fence = NULL, fence = ?2 WHERE session = ?1 AND lost_fence = ?2";
+    "UPDATE jobs SET failures = failures - 1, lost_fence = NULL, not_before = 0, fence = ?2 "
+    "WHERE session = ?1 AND lost_fence = ?2";
 
 constexpr std::string_view kCounts =
     "SELECT coalesce(sum(running), 0), coalesce(sum(NOT running AND ready), 0), count(*) FROM ("
