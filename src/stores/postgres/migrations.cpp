@@ -435,12 +435,12 @@ END $$;
 -- A claim changes the time in the row of its tenant, under a lock. So if the time is still that at which the running
 -- jobs were counted, no other worker has claimed a job of this tenant since.
 -- The settings make the planner walk through indexes to the first job, whatever it knows about the tables: their sizes
--- change too fast for its statistics.
+-- change too fast for its statistics. The costs that this makes up would let it compile every claim.
 CREATE FUNCTION allm.claim_job(p_ms bigint, p_most bigint, p_tolerance bigint, p_behind bigint, p_lost text)
 RETURNS TABLE (o_job bigint, o_session text, o_tenant text, o_body text, o_priority integer, o_attempt integer,
                o_fence bigint, o_until bigint, o_failures integer, o_max_attempts integer, o_last_error text)
 LANGUAGE plpgsql
-SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 DECLARE
   candidate record;
   job record;
