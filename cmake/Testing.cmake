@@ -112,6 +112,7 @@ function(allm_add_unit_tests)
     file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/commands/*.cpp")
     allm_add_unit_test_executable(allm_command_tests ${sources} "${PROJECT_SOURCE_DIR}/tests/http_server.cpp")
     target_compile_definitions(allm_command_tests PRIVATE ALLM_COMMAND="$<TARGET_FILE:allm_cli>")
+    target_link_libraries(allm_command_tests PRIVATE allm_store_rig)
     add_dependencies(allm_command_tests allm_cli)
     # A worker that gives up what it runs exits while threads still run, which is not a leak.
     allm_add_unit_test_run(allm_command_tests allm_command_tests "TSAN_OPTIONS=report_thread_leaks=0:halt_on_error=1")

@@ -24,8 +24,8 @@
 //
 // Epochs: a session that waits for an answer (a question, manual calls, an approval) is identified by its version. An
 // answer names the version that it answers as its epoch. Of several answers to one epoch, one is accepted; the others,
-// and answers to older epochs, fail with StoreError `conflict`. A call without an epoch is for the session as it was when
-// the call began: `conflict`, if somebody else changed it before the run began.
+// and answers to older epochs, fail with StoreError `conflict`. A call without an epoch is for the session as it was
+// when the call began: `conflict`, if somebody else changed it before the run began.
 //
 // All functions are safe to call from any thread.
 #pragma once
@@ -114,8 +114,8 @@ class SessionRunner {
   // Each runs the session with this id and returns when the run has ended and is committed. They fail as the session
   // operations of the same name do (allm/session_ops.hpp), and with StoreError: `leased` if somebody else runs the
   // session, `conflict` if the epoch is over, if the session has changed since the call began or if an interrupted run
-  // has to be resumed first, `fenced`, and the errors of the store. If the run fails in its first step, the session is as
-  // before and the error is returned.
+  // has to be resumed first, `fenced`, and the errors of the store. If the run fails in its first step, the session is
+  // as before and the error is returned.
   Result<StoredTurn> start(const std::string& id, const CallOptions& options = default_options()) const;
   Result<StoredTurn> reply(const std::string& id, Content reply, std::optional<std::int64_t> epoch = std::nullopt,
                            const CallOptions& options = default_options()) const;
@@ -143,6 +143,7 @@ class SessionRunner {
   friend class SessionWorker;
   Result<StoredTurn> run_job(const Job& job, std::chrono::nanoseconds lease_end, const CallOptions& options) const;
   StoredStream open(RunRequest request, const CallOptions& options) const;
+  Result<StoredTurn> give_up(const Job& job, const CallOptions& options) const;
   std::shared_ptr<Impl> impl_;  // shared with the streams
 };
 

@@ -79,6 +79,12 @@ struct Lease {
   StoreTime expires_at = {};
 };
 
+// An attempt at a job of the work queue that has failed: the job is tried again after a delay (allm/work_queue.hpp).
+struct FailedAttempt {
+  std::int64_t job = 0;
+  std::string error = {};  // why; kept with the job
+};
+
 // A change of one session, made completely or not at all.
 struct Commit {
   std::string session_id = {};
@@ -86,10 +92,11 @@ struct Commit {
   std::optional<std::int64_t> fence = std::nullopt;
   // Refused with `conflict` if the session has another version. Default: any version.
   std::optional<std::int64_t> expected_version = std::nullopt;
-  std::vector<LogEntry> entries = {};                       // are appended to the log
-  std::optional<Session> session = std::nullopt;            // replaces the session and increases its version
-  std::optional<std::int64_t> finished_job = std::nullopt;  // a job of the work queue that ends with this change
-  bool release = false;                                     // the lease ends with this change
+  std::vector<LogEntry> entries = {};                          // are appended to the log
+  std::optional<Session> session = std::nullopt;               // replaces the session and increases its version
+  std::optional<std::int64_t> finished_job = std::nullopt;     // a job of the work queue that ends with this change
+  std::optional<FailedAttempt> failed_attempt = std::nullopt;  // at a job that does not end with this change
+  bool release = false;                                        // the lease ends with this change
 };
 
 struct Committed {
@@ -132,9 +139,10 @@ class SessionStore {
   // Fails with `leased` while somebody holds an unexpired lease. Times are those of the database, not of this machine.
   virtual Result<Lease> acquire(const std::string& id, std::chrono::milliseconds duration) = 0;
   // Extends the lease from now on. Fails with `fenced` if it has expired and somebody else has acquired the session, or
-  // if it was released.
+  // if it was released. If the lease of a job had expired, the attempt at the job has not failed after all.
   virtual Result<Lease> renew(const Lease& lease, std::chrono::milliseconds duration) = 0;
-  // Ends the lease; nothing happens if it is not valid any more.
+  // Ends the lease. If it is not valid any more, nothing happens except that an attempt at a job with this lease does
+  // not count as failed.
   virtual Status release(const Lease& lease) = 0;
 };
 

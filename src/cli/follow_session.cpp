@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -20,6 +22,66 @@ std::string text_member(const Json& body, const char* name) {
   return found->is_string() ? found->get<std::string>() : found->dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// What a run has shown so far. A resumed run begins again from its start: what was shown already is not shown again.
+// Texts come in pieces, which may be cut differently; everything else is a note.
+class ShownRun {
+ public:
+  void begin() { *this = {}; }
+  void begin_again() {
+    replayed_ = 0;
+    offset_ = 0;
+  }
+  // The part of the text that is new. `starts_over`: an earlier text stands where this one begins.
+  struct NewText {
+    std::string text = {};
+    bool starts_over = false;
+  };
+  NewText add_text(const std::string& piece) {
+    if (replayed_ == items_.size()) items_.push_back({.is_text = true});
+    std::string& shown = items_[replayed_].text;
+    const bool is_same_kind = items_[replayed_].is_text;
+    const std::size_t common = std::min(shown.size() - std::min(offset_, shown.size()), piece.size());
+    if (!is_same_kind || shown.compare(offset_, common, piece, 0, common) != 0) {
+      std::string whole = (is_same_kind ? shown.substr(0, offset_) : std::string()) + piece;
+      items_.resize(replayed_);
+      items_.push_back({.is_text = true, .text = whole});
+      offset_ = whole.size();
+      return {std::move(whole), true};
+    }
+    shown += piece.substr(common);
+    offset_ += piece.size();
+    return {piece.substr(common)};
+  }
+  // The end of a text. True if its line has to be ended now.
+  bool end_text() {
+    if (replayed_ == items_.size() || !items_[replayed_].is_text) return false;
+    items_[replayed_].text.resize(offset_);
+    offset_ = 0;
+    ++replayed_;
+    return replayed_ == items_.size();
+  }
+  // True if the note is to be shown.
+  bool add_note(const std::string& note) {
+    if (replayed_ < items_.size() && !items_[replayed_].is_text && items_[replayed_].text == note) {
+      ++replayed_;
+      return false;
+    }
+    items_.resize(replayed_);
+    items_.push_back({.is_text = false, .text = note});
+    ++replayed_;
+    return true;
+  }
+
+ private:
+  struct Item {
+    bool is_text = false;
+    std::string text = {};
+  };
+  std::vector<Item> items_;
+  std::size_t replayed_ = 0;  // the item that comes next
+  std::size_t offset_ = 0;    // in its text
+};
+
 // Shows entries of a log to a person: the text of the model on `out`, everything else on `errors`.
 class LogDisplay {
  public:
@@ -27,14 +89,25 @@ class LogDisplay {
 
   void show(const LogEntry& entry) {
     if (output_.json) return show_json(entry);
-    if (entry.kind == "run_started") return note(fmt::format("[{}] run started", entry.number));
-    if (entry.kind == "run_resumed") return note(fmt::format("[{}] run resumed by another worker", entry.number));
-    if (entry.kind == "event") show_event(entry.body);
-    if (is_end(entry)) show_end(entry);
+    if (entry.kind == "event") return show_event(entry.body);
+    if (entry.kind == "run_started") {
+      run_.begin();
+      note(fmt::format("[{}] run started", entry.number));
+    } else if (entry.kind == "run_resumed") {
+      run_.begin_again();
+      note(fmt::format("[{}] run resumed by another worker", entry.number));
+    } else if (entry.kind == "attempt_failed") {
+      note(fmt::format("[{}] failed, to be tried again: {}", entry.number, error_text(entry.body)));
+    } else if (entry.kind == "job_given_up") {
+      note(fmt::format("[{}] {}", entry.number, given_up_text(entry.body)));
+    } else if (is_end(entry)) {
+      show_end(entry);
+    }
   }
   // Whether the entry is the end of a run.
   static bool is_end(const LogEntry& entry) {
-    return entry.kind == "run_ended" || entry.kind == "suspended" || entry.kind == "order_refused";
+    return entry.kind == "run_ended" || entry.kind == "suspended" || entry.kind == "order_refused" ||
+           entry.kind == "job_given_up";
   }
 
  private:
@@ -48,29 +121,42 @@ class LogDisplay {
   void show_event(const Json& body) {
     const std::string type = text_member(body, "type");
     if (type == "text_delta") {
-      const std::string delta = text_member(body, "delta");
-      output_.out.write(output_.out.interactive() ? printable_lines(delta) : delta);
-      if (!delta.empty()) ends_line_ = delta.ends_with('\n');
+      show_text(text_member(body, "delta"));
     } else if (type == "message_completed") {
-      end_line();
+      if (run_.end_text()) end_line();
     } else if (type == "tool_execution_started") {
-      note("-> " + text_member(body, "name") + " " + text_member(body, "arguments"));
+      event_note("-> " + text_member(body, "name") + " " + text_member(body, "arguments"));
     } else if (type == "ask_user_requested") {
+      const std::string question = text_member(body, "question");
+      if (!run_.add_note(question)) return;
       end_line();
-      output_.out.write(printable_lines(text_member(body, "question")) + "\n");
+      output_.out.write(printable_lines(question) + "\n");
     }
   }
+  void show_text(const std::string& delta) {
+    const ShownRun::NewText shown = run_.add_text(delta);
+    if (shown.starts_over) note("the model answers again:");
+    if (shown.text.empty()) return;
+    output_.out.write(output_.out.interactive() ? printable_lines(shown.text) : shown.text);
+    ends_line_ = shown.text.ends_with('\n');
+  }
   void show_end(const LogEntry& entry) {
-    const auto error = entry.body.find("error");
-    if (error == entry.body.end()) return note(fmt::format("[{}] {}", entry.number, entry.kind));
+    note(entry.body.contains("error") ? fmt::format("[{}] failed: {}", entry.number, error_text(entry.body))
+                                      : fmt::format("[{}] {}", entry.number, entry.kind));
+  }
+  // The message of the error in the body.
+  static std::string error_text(const Json& body) {
+    const auto error = body.find("error");
     const auto data = error->is_object() ? error->find("data") : error->end();
     const bool tagged = error->is_object() && data != error->end() && data->is_object();
-    note(fmt::format("[{}] failed: {}", entry.number,
-                     tagged ? text_member(*data, "message") : text_member(entry.body, "error")));
+    return tagged ? text_member(*data, "message") : text_member(body, "error");
   }
   void end_line() {
     if (!ends_line_) output_.out.write("\n");
     ends_line_ = true;
+  }
+  void event_note(const std::string& text) {
+    if (run_.add_note(text)) note(text);
   }
   void note(const std::string& text) {
     constexpr std::size_t kWidth = 200;
@@ -79,6 +165,7 @@ class LogDisplay {
   }
 
   const SessionsOutput& output_;
+  ShownRun run_;
   bool ends_line_ = true;
 };
 
@@ -96,7 +183,7 @@ class RunWatch {
     // A run that follows the run of the job is not waited for.
     if (has_ended_ && job_) return;
     has_ended_ = ended;
-    has_failed_ = ended && entry.body.contains("error");
+    has_failed_ = ended && (entry.body.contains("error") || entry.kind == "job_given_up");
     if (LogDisplay::is_end(entry)) current_job_.reset();
   }
   bool has_ended() const { return has_ended_; }

@@ -11,6 +11,7 @@
 #include "allm/serialize.hpp"
 
 #include "cli/user_store.hpp"
+#include "stores/journal/job_end.hpp"
 
 namespace allm::cli {
 namespace {
@@ -46,17 +47,34 @@ void write_message(const Message& message, const SessionsOutput& output) {
   }
 }
 
+// The member of the metadata that a session has after one of its jobs was given up, or null.
+Json given_up_of(const Session& session) {
+  if (session.status != SessionStatus::error || !session.metadata.is_object()) return nullptr;
+  return session.metadata.value(kGivenUp, Json(nullptr));
+}
+
 void write_session(const StoredSession& stored, const SessionsOutput& output) {
   const Session& session = stored.session;
   output.out.write(fmt::format("session {}\nstatus {}, version {}, tenant \"{}\"\ncreated {} UTC, changed {} UTC\n\n",
                                printable(session.id.value_or("")), to_string(session.status), stored.version,
                                printable(stored.tenant), time_text(stored.created_at), time_text(stored.updated_at)));
   for (const Message& message : session.thread.messages) write_message(message, output);
+  if (const Json given_up = given_up_of(session); !given_up.is_null()) {
+    output.out.write("\n" + output.out.paint(Style::red, printable(given_up_text(given_up))) + "\n");
+  }
   if (session.pending_question) output.out.write("\nquestion: " + printable_lines(*session.pending_question) + "\n");
   for (const PendingToolCall& call : session.pending_tool_calls) {
     output.out.write(
         fmt::format("\npending ({}): {} {}\n", to_string(call.kind), printable(call.id), printable(call.name)));
   }
+}
+
+// Of a session that cannot be loaded.
+void write_given_up_jobs(Store& store, const std::string& id, const SessionsOutput& output) {
+  constexpr std::size_t kMostShown = 100;
+  const auto entries = store.read_log(id, 0, kMostShown, "job_given_up");
+  if (!entries) return;
+  for (const LogEntry& entry : *entries) output.errors.write(printable(given_up_text(entry.body)) + "\n");
 }
 
 std::vector<OptionSpec> page_options(SessionQuery& query, bool& all) {
@@ -128,6 +146,16 @@ CommandSpec delete_spec() {
 
 }  // namespace
 
+std::string given_up_text(const Json& body) {
+  const auto member = [&](const char* name) {
+    const auto found = body.is_object() ? body.find(name) : body.end();
+    return !body.is_object() || found == body.end() ? std::string("?")
+           : found->is_string()                     ? found->get<std::string>()
+                                                    : found->dump(-1, ' ', false, Json::error_handler_t::replace);
+  };
+  return "job " + member("job") + " was given up at attempt " + member("attempts") + ": " + member("error");
+}
+
 int fail_sessions(const SessionsOutput& output, const std::string& message) {
   output.errors.write(output.errors.paint(Style::red, "allm sessions: ") + printable(message) + "\n");
   return 1;
@@ -150,7 +178,11 @@ int list_sessions(Store& store, SessionQuery query, bool all, const SessionsOutp
 
 int show_session(Store& store, const std::string& id, const SessionsOutput& output) {
   const auto stored = store.load(id);
-  if (!stored) return fail_sessions(output, stored.error().message());
+  if (!stored) {
+    fail_sessions(output, stored.error().message());
+    write_given_up_jobs(store, id, output);
+    return 1;
+  }
   if (!output.json) {
     write_session(*stored, output);
     return 0;

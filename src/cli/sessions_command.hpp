@@ -49,6 +49,8 @@ struct SubmitArguments {
   std::optional<std::int64_t> epoch = std::nullopt;
   int priority = 0;
   double delay_seconds = 0;
+  int attempts = 5;  // failed attempts until the job is given up; 0: no limit
+  double retry_delay_seconds = 1;
   bool follow = false;
 };
 int submit_message(Store& store, const SubmitArguments& arguments, std::FILE* input, const SessionsOutput& output);
@@ -62,6 +64,9 @@ struct ImportArguments {
   bool replace = false;
 };
 int import_files(Store& store, const ImportArguments& arguments, std::FILE* input, const SessionsOutput& output);
+
+// "job 7 was given up at attempt 5: …", from the body of a log entry `job_given_up`.
+std::string given_up_text(const Json& body);
 
 // Writes "allm sessions: message" and returns 1.
 int fail_sessions(const SessionsOutput& output, const std::string& message);

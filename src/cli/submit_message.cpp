@@ -74,11 +74,15 @@ int submit_message(Store& store, const SubmitArguments& arguments, std::FILE* in
   if (!target) return fail_sessions(output, target.error().message());
   add_epoch(*order, target->stored, arguments);
   const std::string id = target->stored.session.id.value_or("");
-  const std::chrono::duration<double> delay(arguments.delay_seconds);
+  const auto milliseconds_of = [](double seconds) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+  };
   const auto job = store.submit({.session_id = id,
                                  .order = *std::move(order),
                                  .priority = arguments.priority,
-                                 .delay = std::chrono::duration_cast<std::chrono::milliseconds>(delay)});
+                                 .delay = milliseconds_of(arguments.delay_seconds),
+                                 .max_attempts = arguments.attempts,
+                                 .retry_delay = milliseconds_of(arguments.retry_delay_seconds)});
   if (!job) return fail_sessions(output, job.error().message());
   report_submitted(id, *job, target->last_number, output);
   if (!arguments.follow) return 0;
@@ -124,6 +128,20 @@ CommandSpec submit_spec() {
        .help = "Do not run it before this time has passed.",
        .target = &arguments->delay_seconds,
        .minimum = 0},
+      {.names = "--attempts",
+       .value = "N",
+       .help = "How many attempts may fail, because workers die, until the job is given up; 0: any number.",
+       .target = &arguments->attempts,
+       .minimum = 0,
+       .maximum = 1'000'000,
+       .show_default = true},
+      {.names = "--retry-delay",
+       .value = "SECONDS",
+       .help = "How long the job waits after the first failed attempt; then twice as long each time.",
+       .target = &arguments->retry_delay_seconds,
+       .minimum = 0,
+       .maximum = 600,
+       .show_default = true},
       {.names = "-f,--follow", .help = "Show the run while it goes on.", .target = &arguments->follow}};
   spec.check = [arguments]() -> std::optional<std::string> {
     if (arguments->text.empty() && !arguments->order) return "TEXT or --order is missing";

@@ -72,15 +72,20 @@ Json worked_job_json(const WorkedJob& worked) {
                {"attempt", worked.job.attempt},
                {"ms", worked.took.count()}};
   if (worked.status) json["status"] = to_string(*worked.status);
+  if (worked.is_given_up()) json["given_up"] = true;
   if (worked.error) json["error"] = {{"reason", worked.error->reason()}, {"message", worked.error->message()}};
   return json;
 }
 
 std::string worked_job_line(const WorkedJob& worked) {
+  std::string outcome(to_string(worked.status.value_or(SessionStatus::idle)));
+  if (worked.is_given_up()) {
+    outcome = "given up: " + printable(worked.job.last_error);
+  } else if (worked.error) {
+    outcome = "failed: " + printable(worked.error->message());
+  }
   return fmt::format("job {} session {} tenant \"{}\" attempt {}: {} in {} ms", worked.job.id,
-                     printable(worked.job.session_id), printable(worked.job.tenant), worked.job.attempt,
-                     worked.error ? "failed: " + printable(worked.error->message())
-                                  : std::string(to_string(worked.status.value_or(SessionStatus::idle))),
+                     printable(worked.job.session_id), printable(worked.job.tenant), worked.job.attempt, outcome,
                      worked.took.count());
 }
 

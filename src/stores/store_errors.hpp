@@ -1,6 +1,8 @@
-// Makes the errors of stores.
+// What all stores have in common: their errors, and the rules of the work queue.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -36,5 +38,20 @@ inline Error version_conflict(const std::string& id, std::int64_t expected, std:
                      "session '" + id + "' has version " + std::to_string(actual) + ", not " +
                          std::to_string(expected) + ": somebody else has changed it; load it again");
 }
+
+// What a queue says about an attempt whose lease has expired.
+inline constexpr const char* kLostAttempt = "its worker died or was cut off from the store for longer than its lease";
+
+// The delay after a failed attempt at a job.
+inline constexpr std::chrono::milliseconds kLongestRetryDelay = std::chrono::minutes(10);
+inline std::chrono::milliseconds delay_after_failures(std::chrono::milliseconds first, int failures) {
+  constexpr int kMostDoublings = 20;
+  const auto limited = std::clamp(first, std::chrono::milliseconds(0), kLongestRetryDelay);
+  return std::min(limited * (1 << std::clamp(failures - 1, 0, kMostDoublings)), kLongestRetryDelay);
+}
+
+// How fairness between tenants is kept; allm/work_queue.hpp describes the rule.
+inline constexpr int kTolerance = 1;        // running jobs more than the tenant with the fewest
+inline constexpr int kMostTurnsBehind = 8;  // claims
 
 }  // namespace allm

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 #include <fstream>
 #include <string>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -63,6 +65,15 @@ class CommandProcess {
     code_ = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
     return code_;
   }
+  // Whether it has ended. Does not block.
+  bool has_ended() {
+    if (process_ <= 0) return true;
+    int status = 0;
+    if (waitpid(process_, &status, WNOHANG) != process_) return false;
+    process_ = -1;
+    code_ = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    return true;
+  }
   // Standard output and standard error.
   std::string output() const { return file_text(output_); }
 
@@ -73,7 +84,8 @@ class CommandProcess {
 };
 
 // A folder with a store, and a model that answers "Answer to TEXT." If a request has tools, it calls the first one
-// before.
+// before; a tool with the parameter `text` gets the user's text. Before the call it says "Let me see." if the user's
+// text begins with "Think". It refuses every key if its path begins with "refused".
 class CommandRig {
  public:
   explicit CommandRig(std::string store = {})
@@ -125,16 +137,25 @@ class CommandRig {
     return "data: " + Json({{"id", "x"}, {"model", "m"}, {"choices", Json::array({choice})}}).dump() + "\n\n";
   }
   static void answer(const ServedRequest& request, Reply& reply) {
+    if (request.target.starts_with("/refused")) {
+      return reply.send(401, "application/json", R"({"error": {"message": "Incorrect API key provided"}})");
+    }
     const Json body = Json::parse(request.body);
     const Json& last = body["messages"].back();
     std::string text;
     if (body.contains("tools") && last["role"] == "user") {
+      const Json& tool = body["tools"][0]["function"];
+      Json arguments = Json::object();
+      if (tool.contains("/parameters/properties/text"_json_pointer)) arguments["text"] = last["content"];
       const Json call = {{"index", 0},
                          {"id", "c" + std::to_string(body["messages"].size())},
                          {"type", "function"},
-                         {"function", {{"name", body["tools"][0]["function"]["name"]}, {"arguments", "{}"}}}};
-      text = chunk({{"role", "assistant"}, {"tool_calls", Json::array({call})}}, nullptr) +
-             chunk(Json::object(), "tool_calls");
+                         {"function", {{"name", tool["name"]}, {"arguments", arguments.dump()}}}};
+      if (last["content"].get<std::string>().starts_with("Think")) {
+        text = chunk({{"role", "assistant"}, {"content", "Let me see."}}, nullptr);
+      }
+      text += chunk({{"role", "assistant"}, {"tool_calls", Json::array({call})}}, nullptr) +
+              chunk(Json::object(), "tool_calls");
     } else {
       text = chunk({{"role", "assistant"}, {"content", "Answer to " + last["content"].get<std::string>() + "."}},
                    nullptr) +
@@ -149,6 +170,17 @@ class CommandRig {
   std::string store_;
   HttpServer server_{answer, {.tls = false}};
 };
+
+// Waits until `done`, at most two minutes.
+template <class Done>
+bool eventually(Done done) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  while (!done()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
 
 // A line of `text` for each line.
 inline std::vector<std::string> lines_of(const std::string& text) {

@@ -1,8 +1,6 @@
 // Runs `allm worker` as real processes, with a scripted model on loopback.
-#include <chrono>
 #include <memory>
 #include <random>
-#include <thread>
 
 #include "allm/work_queue.hpp"
 
@@ -11,19 +9,6 @@
 
 namespace allm::testing::worker_command_test {
 namespace {
-
-using std::chrono::seconds;
-
-// Waits until `done`, at most a minute.
-template <class Done>
-bool eventually(Done done) {
-  const auto deadline = std::chrono::steady_clock::now() + seconds(60);
-  while (!done()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return true;
-}
 
 std::string tools_file(const CommandRig& rig, const std::string& script) {
   const auto file = rig.folder() / "tools.toml";
@@ -127,6 +112,33 @@ TEST(WorkerCommand, ReleasesWhatRunsAfterTheGraceTimeAndNoToolRunsTwice) {
   EXPECT_NE(last_text(rig, id).find("Answer to "), std::string::npos);
 }
 
+TEST(WorkerCommand, AFollowerOfAResumedRunSeesEverythingOnce) {
+  const CommandRig rig;
+  const std::string tools =
+      tools_file(rig, "while [ ! -e " + (rig.folder() / "go").string() + " ]; do sleep 0.01; done");
+  CommandProcess follower(rig.line("sessions submit --follow --retry-delay 0 'Think hard'"), rig.folder() / "followed");
+  const auto follows = [&](const std::string& text) {
+    return eventually([&] { return follower.output().find(text) != std::string::npos; });
+  };
+  CommandProcess dying(rig.worker_line("--lease 1 --tools " + tools), rig.folder() / "dying");
+  ASSERT_TRUE(follows("-> act {}")) << follower.output();
+  dying.kill(SIGKILL);
+  std::ofstream(rig.folder() / "go") << "go";
+  CommandProcess worker(rig.worker_line("--tools " + tools), rig.folder() / "worked");
+  EXPECT_EQ(follower.wait(), 0) << follower.output();
+  std::string shown = follower.output();
+  const auto take = [&](const std::string& text) {
+    const std::size_t at = shown.find(text);
+    if (at != std::string::npos) shown.erase(at, text.size());
+    return at != std::string::npos;
+  };
+  EXPECT_TRUE(take("run resumed by another worker")) << shown;
+  EXPECT_TRUE(take("Let me see.\n")) << shown;
+  EXPECT_TRUE(take("-> act {}\n")) << shown;
+  EXPECT_TRUE(take("Answer to ")) << shown;
+  EXPECT_FALSE(take("Let me see.") || take("-> act") || take("Answer to ")) << shown;
+}
+
 // Workers that are killed at random run each session to its end, and no tool twice.
 TEST(WorkerCommand, ManyWorkersShareTheQueueAndSurviveKills) {
   const CommandRig rig;
@@ -140,7 +152,9 @@ TEST(WorkerCommand, ManyWorkersShareTheQueueAndSurviveKills) {
     const auto made = (*store)->create({.tenant = tenant});
     ASSERT_TRUE(made);
     ids.push_back(*made->session.id);
-    ASSERT_TRUE((*store)->submit({.session_id = *made->session.id, .order = {{"message", "m" + std::to_string(i)}}}));
+    ASSERT_TRUE((*store)->submit({.session_id = *made->session.id,
+                                  .order = {{"message", "m" + std::to_string(i)}},
+                                  .retry_delay = std::chrono::milliseconds(10)}));
   }
   const std::string effects = (rig.folder() / "effects").string();
   const std::string line =

@@ -31,9 +31,9 @@ struct StoppedRun {
   std::string store = {};  // URL
   std::string session = {};
   std::string lane = {};  // "thread" or "worker"
-  // Where it is stopped: "tool" (by somebody else, while its tool runs); "dispatched" (after the commit before the first
-  // tools); "start" (between this commit and the start of the first tool, on the thread of the consumer); "finished"
-  // (after the commit before the last model call).
+  // Where it is stopped: "tool" (by somebody else, while its tool runs); "dispatched" (after the commit before the
+  // first tools); "start" (between this commit and the start of the first tool, on the thread of the consumer);
+  // "finished" (after the commit before the last model call).
   std::string where = {};
 };
 // The answer of the model to a thread with this many answers of it.

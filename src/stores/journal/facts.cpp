@@ -120,6 +120,10 @@ LogEntry order_refused_fact(std::int64_t job, const Error& error) {
   return make_fact(fact::order_refused, {{"job", job}, {"error", to_json_value(error)}});
 }
 
+LogEntry attempt_failed_fact(std::int64_t job, const Error& error) {
+  return make_fact(fact::attempt_failed, {{"job", job}, {"error", to_json_value(error)}});
+}
+
 Error corrupted_journal(const std::string& session_id, const std::string& what) {
   return Error(StoreError{StoreError::Reason::corrupted, session_id},
                "the journal of session '" + session_id + "' cannot be read: " + what);

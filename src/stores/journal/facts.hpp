@@ -1,15 +1,17 @@
 // The facts of the journal: entries of a session's log, of these kinds.
 //
 //   run_started     {"version", "order", "request_id", "job"}   `version` is that of the session while it runs
-//   run_resumed     {}
+//   run_resumed     {"job"}
 //   response        {"step", "response"}                        a complete response of the model, with its tool calls
 //   decided         {"step", "decisions": […]}                  by the approval gate
 //   dispatched      {"step", "call_id", "name", "key"}          before a tool call is run; `key`: idempotency key
 //   finished        {"step", "call_id", "how", "outcome"}       how: by_handler, at_once, as_refused, over_limit
 //   step_completed  {"step"}
-//   suspended       {"epoch"}                                   the end of a run: the session waits for an answer
-//   run_ended       {"end"} or {"error"}                        the end of a run
+//   suspended       {"epoch", "job"}                            the end of a run: the session waits for an answer
+//   run_ended       {"end", "job"} or {"error", "job"}          the end of a run
 //   order_refused   {"job", "error"}                            a job whose order is not allowed
+//   attempt_failed  {"job", "error"}                            the job is tried again
+//   job_given_up    {"job", "attempts", "error"}                the end of a job, and of its run
 #pragma once
 
 #include <cstdint>
@@ -39,6 +41,8 @@ inline constexpr std::string_view step_completed = "step_completed";
 inline constexpr std::string_view suspended = "suspended";
 inline constexpr std::string_view run_ended = "run_ended";
 inline constexpr std::string_view order_refused = "order_refused";
+inline constexpr std::string_view attempt_failed = "attempt_failed";
+inline constexpr std::string_view job_given_up = "job_given_up";
 }  // namespace fact
 
 LogEntry make_fact(std::string_view kind, Json body);
@@ -61,6 +65,7 @@ std::vector<Event> response_events(const Response& response);
 Result<Json> finished_fact(int step, const ToolCall& call, const RunJournal::RecordedAnswer& answer);
 
 LogEntry order_refused_fact(std::int64_t job, const Error& error);
+LogEntry attempt_failed_fact(std::int64_t job, const Error& error);
 
 Error corrupted_journal(const std::string& session_id, const std::string& what);
 

@@ -7,6 +7,7 @@
 
 #include "data/tool_errors.hpp"
 #include "stores/journal/approval_json.hpp"
+#include "stores/journal/job_end.hpp"
 #include "stores/journal/logged_event.hpp"
 
 namespace allm {
@@ -33,8 +34,9 @@ std::optional<std::vector<Event>> SessionJournal::next_response() {
   ++step_;
   message_ = StreamCollector();
   const auto recorded = settings_.recorded.responses.find(step_);
-  if (recorded == settings_.recorded.responses.end()) return std::nullopt;
-  return response_events(recorded->second);
+  if (recorded != settings_.recorded.responses.end()) return response_events(recorded->second);
+  if (!settings_.given_up) return std::nullopt;
+  return std::vector<Event>{ErrorEvent{given_up_error(*settings_.given_up)}};
 }
 
 void SessionJournal::note_model_event(const Event& event) {
@@ -59,12 +61,17 @@ void SessionJournal::record_decisions(std::span<const Approval> decisions) {
 
 std::optional<RunJournal::RecordedAnswer> SessionJournal::recorded_answer(const ToolCall& call) const {
   const auto recorded = settings_.recorded.answers.find(key_of(call));
-  if (recorded == settings_.recorded.answers.end()) return std::nullopt;
-  return recorded->second;
+  if (recorded != settings_.recorded.answers.end()) return recorded->second;
+  if (!settings_.given_up) return std::nullopt;
+  if (settings_.recorded.dispatched.contains(key_of(call))) {
+    return RecordedAnswer{ToolFailure{interrupted_error(call)}, Answered::by_handler};
+  }
+  return RecordedAnswer{ToolFailure{not_run_error(call, "the run was given up")}, Answered::as_refused};
 }
 
 bool SessionJournal::was_interrupted(const ToolCall& call) const {
-  return settings_.recorded.dispatched.contains(key_of(call)) && !settings_.recorded.answers.contains(key_of(call));
+  return !settings_.given_up && settings_.recorded.dispatched.contains(key_of(call)) &&
+         !settings_.recorded.answers.contains(key_of(call));
 }
 
 std::string SessionJournal::idempotency_key(const ToolCall& call) const {
@@ -116,7 +123,9 @@ void SessionJournal::end_run(Json end) {
   if (*turn_) (*turn_)->session = session;
   const bool waits = session.status == SessionStatus::awaiting_user || session.status == SessionStatus::awaiting_tools;
   if (waits) end["epoch"] = settings_.version + 1;
-  queue_->end(make_fact(waits ? fact::suspended : fact::run_ended, std::move(end)), std::move(session));
+  LogEntry last = make_fact(waits ? fact::suspended : fact::run_ended, std::move(end));
+  if (settings_.given_up) last = given_up_fact(*settings_.given_up);
+  queue_->end(std::move(last), std::move(session));
 }
 
 void SessionJournal::keep_interrupted_calls(Session& session) const {

@@ -10,6 +10,7 @@
 
 #include "allm/collector.hpp"
 #include "allm/session_ops.hpp"
+#include "allm/work_queue.hpp"
 
 #include "engine/run_journal.hpp"
 #include "stores/journal/facts.hpp"
@@ -31,6 +32,8 @@ class SessionJournal : public RunJournal {
     RecordedRun recorded = {};
     Json interrupted = null_json();  // kInterruptedCalls of the session before the run
     bool log_events = false;
+    // The run is ended with what is recorded: calls without an outcome are not run, and the next model call fails.
+    std::optional<Job> given_up = std::nullopt;
   };
   // `queue` is shared with the thread that commits.
   SessionJournal(std::shared_ptr<JournalQueue> queue, Settings settings);

@@ -8,10 +8,28 @@
 
 #include "engine/observed_source.hpp"
 #include "runtime/pulled_stream.hpp"
+#include "stores/journal/job_end.hpp"
 #include "stores/journal/session_journal.hpp"
 #include "stores/journal/stored_run.hpp"
 
 namespace allm {
+
+namespace {
+
+// Ends the job without a run. Returns `error`, or that of the store.
+std::unexpected<Error> end_job(SessionStore& store, const Job& job, LogEntry last, const Error& error,
+                               std::optional<Session> session = std::nullopt) {
+  const Commit end{.session_id = job.session_id,
+                   .fence = job.lease.fence,
+                   .entries = {std::move(last)},
+                   .session = std::move(session),
+                   .finished_job = job.id,
+                   .release = true};
+  const Result<Committed> ended = store.commit(end);
+  return std::unexpected(ended ? error : ended.error());
+}
+
+}  // namespace
 
 struct StoredStream::State {
   std::optional<Result<StoredTurn>> turn;  // after the end
@@ -58,6 +76,7 @@ class SessionRunner::Impl::Source : public EventSource {
       : impl_(std::move(impl)),
         options_(options),
         state_(std::move(state)),
+        given_up_(request.given_up),
         run_(std::make_shared<StoredRun>(impl_->store, impl_->options, std::move(request),
                                          options.tool_result_encoder)) {}
   Source(const Source&) = delete;
@@ -99,7 +118,8 @@ class SessionRunner::Impl::Source : public EventSource {
                                                 .version = opened->version,
                                                 .recorded = std::move(opened->recorded),
                                                 .interrupted = has_interrupted ? *interrupted : Json(nullptr),
-                                                .log_events = impl_->options.log_events});
+                                                .log_events = impl_->options.log_events && !given_up_,
+                                                .given_up = given_up_});
     OpenedSessionRun session_run =
         open_session_run(impl_->engine, std::move(opened->before), std::move(opened->run), options_, journal_);
     journal_->set_reducer(std::move(session_run.reducer));
@@ -128,6 +148,7 @@ class SessionRunner::Impl::Source : public EventSource {
   const std::shared_ptr<Impl> impl_;  // shared with the runner, which the program may destroy before the stream
   CallOptions options_;
   const std::shared_ptr<StoredStream::State> state_;
+  const std::optional<Job> given_up_;
   const std::shared_ptr<StoredRun> run_;
   std::shared_ptr<SessionJournal> journal_;  // shared with the run
   EventStream events_;
@@ -202,34 +223,53 @@ Result<StoredTurn> SessionRunner::run_job(const Job& job, const CallOptions& opt
 
 Result<StoredTurn> SessionRunner::run_job(const Job& job, std::chrono::nanoseconds lease_end,
                                           const CallOptions& options) const {
+  if (job.is_given_up()) return give_up(job, options);
   const Result<StoredSession> stored = impl_->store->load(job.session_id);
-  if (!stored) return std::unexpected(stored.error());
+  if (!stored) {
+    [[maybe_unused]] const Status ended = end_attempt(*impl_->store, job.id, job.lease, stored.error());
+    return std::unexpected(stored.error());
+  }
   RunRequest request{.session_id = job.session_id,
                      .lease = job.lease,
                      .lease_end = LeaseClock::time_point(lease_end),
-                     .job = job.id};
+                     .job = job.id,
+                     .attempt_of = job.id};
   const std::optional<OpenRunMark> mark = open_run_mark(stored->session);
   if (mark && mark->job == job.id) return open(request, options).finish();
   if (mark) {
     // It belongs to somebody else. How it ends does not matter for this job, unless the store fails.
-    const Result<StoredTurn> other =
-        open({.session_id = job.session_id, .lease = job.lease, .lease_end = request.lease_end, .keep_lease = true},
-             options)
-            .finish();
+    const Result<StoredTurn> other = open({.session_id = job.session_id,
+                                           .lease = job.lease,
+                                           .lease_end = request.lease_end,
+                                           .keep_lease = true,
+                                           .attempt_of = job.id},
+                                          options)
+                                         .finish();
     if (!other && other.error().get_if<StoreError>() != nullptr) return other;
   }
   Result<SessionOrder> order = session_order_from_json(job.order);
-  if (order) {
-    request.order = *std::move(order);
-    return open(std::move(request), options).finish();
+  if (!order) return end_job(*impl_->store, job, order_refused_fact(job.id, order.error()), order.error());
+  request.order = *std::move(order);
+  return open(std::move(request), options).finish();
+}
+
+Result<StoredTurn> SessionRunner::give_up(const Job& job, const CallOptions& options) const {
+  SessionStore& store = *impl_->store;
+  const Error error = given_up_error(job);
+  // If giving up has failed before, the session is left as it is.
+  const bool is_first = job.failures == job.max_attempts;
+  const Result<StoredSession> stored = is_first ? store.load(job.session_id) : std::unexpected(error);
+  if (!stored) return end_job(store, job, given_up_fact(job), error);
+  if (!open_run_mark(stored->session)) {
+    return end_job(store, job, given_up_fact(job), error, with_given_up(without_given_up(stored->session), job));
   }
-  const Commit refusal{.session_id = job.session_id,
-                       .fence = job.lease.fence,
-                       .entries = {order_refused_fact(job.id, order.error())},
-                       .finished_job = job.id,
-                       .release = true};
-  if (const Result<Committed> ended = impl_->store->commit(refusal); !ended) return std::unexpected(ended.error());
-  return std::unexpected(order.error());
+  // The steps that are recorded stay in the session.
+  const Result<StoredTurn> settled =
+      open({.session_id = job.session_id, .lease = job.lease, .job = job.id, .attempt_of = job.id, .given_up = job},
+           options)
+          .finish();
+  if (!settled && settled.error().get_if<StoreError>() != nullptr) return settled;
+  return std::unexpected(error);
 }
 
 bool has_open_run(const Session& session) { return open_run_mark(session).has_value(); }

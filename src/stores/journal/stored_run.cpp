@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/request_id.hpp"
+#include "stores/journal/job_end.hpp"
 #include "stores/journal/session_journal.hpp"
 
 namespace allm {
@@ -118,7 +119,7 @@ StoredRun::StoredRun(std::shared_ptr<SessionStore> store, const RunnerOptions& o
 void StoredRun::work() noexcept {
   Result<OpenRun> opened = open();
   if (!opened) {
-    give_up(opened.error());
+    fail_to_begin(opened.error());
     publish(std::move(opened));
   } else {
     const bool is_finished = opened->finished.has_value();
@@ -142,7 +143,7 @@ void StoredRun::publish(Result<OpenRun> opened) {
   queue_->wake();
 }
 
-void StoredRun::give_up(const Error& error) {
+void StoredRun::fail_to_begin(const Error& error) {
   if (!lease_) return;
   const bool is_refused = error.get_if<StoreError>() == nullptr || is_store_error(error, StoreReason::conflict);
   if (request_.job && is_refused) {
@@ -152,8 +153,15 @@ void StoredRun::give_up(const Error& error) {
     refusal.release = true;
     if (commit_surely(refusal)) return;
   }
-  // If this fails, the lease expires.
-  [[maybe_unused]] const Status released = store_->release(*lease_);
+  end_lease(error);
+}
+
+// If this fails, the lease expires.
+void StoredRun::end_lease(const Error& error) {
+  // Whoever is fenced off has failed, unless the store was out of reach: releasing takes the failure back.
+  if (is_store_error(error, StoreReason::fenced) && !had_outage_) return;
+  [[maybe_unused]] const Status ended =
+      request_.attempt_of ? end_attempt(*store_, *request_.attempt_of, *lease_, error) : store_->release(*lease_);
 }
 
 Status StoredRun::hold_lease() {
@@ -199,8 +207,8 @@ Result<OpenRun> StoredRun::open() {
                                "session '" + request_.session_id + "' has no interrupted run"));
 }
 
-// The order is one for the session as it was loaded. If somebody changes the session before the lease is held, the first
-// commit fails.
+// The order is one for the session as it was loaded. If somebody changes the session before the lease is held, the
+// first commit fails.
 Result<OpenRun> StoredRun::open_order(StoredSession stored) {
   const std::string& id = request_.session_id;
   if (Status current = check_epoch(id, request_.order->epoch, stored.version); !current) {
@@ -232,6 +240,7 @@ Error StoredRun::start_conflict(std::int64_t version) {
 }
 
 Result<OpenRun> StoredRun::begin(StoredSession stored) {
+  stored.session = without_given_up(std::move(stored.session));
   Result<OpenRun> open = prepare_run(stored.session, *request_.order, encoder_.get());
   if (!open) return open;
   open->version = stored.version + 1;
@@ -274,7 +283,9 @@ Result<OpenRun> StoredRun::reopen(const StoredSession& stored, std::int64_t vers
   open->version = version;
   open->request_id = start->body.value("request_id", std::string());
   if (Status read = read_facts(start->number, open->recorded); !read) return std::unexpected(read.error());
+  if (request_.given_up) return open;
   Commit resumed = change({make_fact(fact::run_resumed, Json::object())});
+  if (request_.job) resumed.entries.front().body["job"] = *request_.job;
   if (options_.log_events) resumed.entries.push_back({.kind = "event", .body = {{"type", "run_resumed"}}});
   const Result<Committed> committed = commit_surely(resumed);
   if (!committed) return std::unexpected(committed.error());
@@ -340,13 +351,15 @@ bool StoredRun::commit(JournalQueue::Batch batch) {
   Commit facts = change(std::move(batch.entries));
   if (batch.session) {
     facts.session = without_mark(*std::move(batch.session));
+    if (request_.given_up) facts.session = with_given_up(*std::move(facts.session), *request_.given_up);
     facts.finished_job = request_.job;
     facts.release = !request_.keep_lease;
+    if (request_.job) facts.entries.back().body["job"] = *request_.job;
   }
   const Result<Committed> committed = commit_surely(facts);
   if (!committed) {
     queue_->fail(committed.error());
-    [[maybe_unused]] const Status released = store_->release(*lease_);
+    end_lease(committed.error());
     return false;
   }
   last_number_ = committed->last_number;
@@ -369,6 +382,7 @@ Result<Committed> StoredRun::commit_surely(const Commit& change) {
       if (!is_store_error(renewed.error(), StoreReason::unavailable)) return committed;
     } else if (is_store_error(committed.error(), StoreReason::unavailable)) {
       may_be_made = true;
+      had_outage_ = true;
     } else {
       const auto made = may_be_made ? find_commit(change) : std::nullopt;
       return made && *made ? **made : committed;
@@ -422,9 +436,11 @@ Result<std::chrono::milliseconds> StoredRun::renew() {
   if (renewed) return renewal_pause();
   // While the database cannot be reached, the lease may still be valid: the next commit decides.
   if (is_store_error(renewed.error(), StoreReason::unavailable)) {
+    had_outage_ = true;
     return std::min(renewal_pause(), std::chrono::milliseconds(1'000));
   }
   queue_->fail(renewed.error());
+  end_lease(renewed.error());
   return std::unexpected(renewed.error());
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "allm/session_runner.hpp"
+#include "allm/work_queue.hpp"
 
 #include "session/session_run.hpp"
 #include "stores/journal/facts.hpp"
@@ -21,11 +22,14 @@ namespace allm {
 
 struct RunRequest {
   std::string session_id = {};
-  std::optional<SessionOrder> order = std::nullopt;  // nullopt: resume the open run
-  std::optional<Lease> lease = std::nullopt;         // one that is held already; default: the run acquires one
-  LeaseClock::time_point lease_end = {};             // of that lease, if it is known
-  std::optional<std::int64_t> job = std::nullopt;    // ends with the run
-  bool keep_lease = false;                           // after the end of the run
+  std::optional<SessionOrder> order = std::nullopt;       // nullopt: resume the open run
+  std::optional<Lease> lease = std::nullopt;              // one that is held already; default: the run acquires one
+  LeaseClock::time_point lease_end = {};                  // of that lease, if it is known
+  std::optional<std::int64_t> job = std::nullopt;         // ends with the run
+  bool keep_lease = false;                                // after the end of the run
+  std::optional<std::int64_t> attempt_of = std::nullopt;  // the job that is tried again if the run cannot go on
+  // The open run is not resumed, but ended with what is recorded of it: the job is given up.
+  std::optional<Job> given_up = std::nullopt;
 };
 
 // What is known of a run before its first event.
@@ -71,12 +75,14 @@ class StoredRun {
   Result<LogEntry> find_start(std::int64_t version);
   Status read_facts(std::int64_t after, RecordedRun& recorded);
   void publish(Result<OpenRun> opened);
-  // Releases the lease after a failure. A job whose order is not allowed ends.
-  void give_up(const Error& error);
+  // Ends the work after a failure to open the run. A job whose order is not allowed ends.
+  void fail_to_begin(const Error& error);
+  // Ends the lease, or the attempt at a job, because of an error of the store.
+  void end_lease(const Error& error);
   void write();
   bool commit(JournalQueue::Batch batch);
-  // Commits; tries again for the duration of a lease while the store is unavailable. If the lease has expired but nobody
-  // else has acquired the session, renews it.
+  // Commits; tries again for the duration of a lease while the store is unavailable. If the lease has expired but
+  // nobody else has acquired the session, renews it.
   Result<Committed> commit_surely(const Commit& change);
   // Whether a commit was made whose answer was lost.
   Result<std::optional<Committed>> find_commit(const Commit& change);
@@ -92,7 +98,8 @@ class StoredRun {
   const std::shared_ptr<ToolResultEncoder> encoder_;  // of the run's options, or null
   const std::shared_ptr<JournalQueue> queue_;
   std::optional<Lease> lease_;
-  std::int64_t last_number_ = 0;  // of the session's log; 0: unknown
+  std::int64_t last_number_ = 0;          // of the session's log; 0: unknown
+  bool had_outage_ = false;               // the store could not be reached for a while
   std::atomic<std::int64_t> version_{0};  // of the session, after the last commit
   std::atomic<bool> over_{false};
   std::mutex mutex_;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <tuple>
 #include <unordered_set>
 #include <utility>
@@ -19,8 +20,10 @@ Result<std::int64_t> MemoryStore::submit(const NewJob& job) {
                        .tenant = row->stored.tenant,
                        .order = job.order,
                        .priority = job.priority,
-                       .attempt = 0},
-               .due = Clock::now() + job.delay};
+                       .attempt = 0,
+                       .max_attempts = job.max_attempts},
+               .due = Clock::now() + job.delay,
+               .retry_delay = job.retry_delay};
   queue_changed_.notify_all();
   return id;
 }
@@ -47,14 +50,27 @@ MemoryStore::QueueView MemoryStore::view_queue(Clock::time_point now) const {
   return view;
 }
 
+std::int64_t MemoryStore::turn_of(const std::string& tenant) const {
+  const auto served = served_.find(tenant);
+  return std::max(served == served_.end() ? 0 : served->second.turn, last_turn_ - kMostTurnsBehind);
+}
+
 const MemoryStore::QueuedJob* MemoryStore::choose(const QueueView& view, const ClaimOptions& options) const {
-  using Rank = std::tuple<std::size_t, std::int64_t, std::int64_t>;  // running jobs, last served, job
+  const auto is_served = [&](const TenantShare& share) {
+    return share.next != nullptr && (!options.max_per_tenant || share.running < *options.max_per_tenant);
+  };
+  std::size_t fewest = std::numeric_limits<std::size_t>::max();
+  for (const auto& [tenant, share] : view.tenants) {
+    if (is_served(share)) fewest = std::min(fewest, share.running);
+  }
+  using Rank = std::tuple<std::int64_t, std::size_t, std::int64_t, std::int64_t>;
   std::optional<Rank> best;
   const QueuedJob* chosen = nullptr;
   for (const auto& [tenant, share] : view.tenants) {
-    if (share.next == nullptr || (options.max_per_tenant && share.running >= *options.max_per_tenant)) continue;
+    if (!is_served(share) || share.running > fewest + kTolerance) continue;
     const auto served = served_.find(tenant);
-    const Rank rank(share.running, served == served_.end() ? 0 : served->second, share.next->job.id);
+    const Rank rank(turn_of(tenant), share.running, served == served_.end() ? 0 : served->second.last_claim,
+                    share.next->job.id);
     if (best && *best <= rank) continue;
     best = rank;
     chosen = share.next;
@@ -62,15 +78,48 @@ const MemoryStore::QueuedJob* MemoryStore::choose(const QueueView& view, const C
   return chosen;
 }
 
+void MemoryStore::fail_attempt(QueuedJob& queued, const std::string& error) {
+  queued.fence = 0;
+  queued.job.failures += 1;
+  queued.job.last_error = error;
+  queued.due = Clock::now() + delay_after_failures(queued.retry_delay, queued.job.failures);
+}
+
+void MemoryStore::count_lost_attempts(Clock::time_point now) {
+  for (auto& [id, queued] : jobs_) {
+    const Row& row = rows_.at(queued.job.session_id);
+    if (queued.fence == 0 || (row.fence == queued.fence && row.is_leased(now))) continue;
+    queued.lost_fence = queued.fence;
+    fail_attempt(queued, kLostAttempt);
+  }
+}
+
+void MemoryStore::forgive_attempt(const std::string& session_id, std::int64_t fence, bool resumed) {
+  if (fence == 0) return;
+  for (auto& [id, queued] : jobs_) {
+    if (queued.job.session_id != session_id) continue;
+    if (queued.fence == fence && !resumed) queued.fence = 0;
+    if (queued.lost_fence != fence) continue;
+    queued.lost_fence = 0;
+    queued.job.failures -= 1;
+    queued.due = Clock::now();
+    if (resumed) queued.fence = fence;
+  }
+}
+
 Result<std::optional<Job>> MemoryStore::claim(const ClaimOptions& options) {
   const std::lock_guard lock(mutex_);
+  count_lost_attempts(Clock::now());
   const QueuedJob* chosen = choose(view_queue(Clock::now()), options);
   if (chosen == nullptr) return std::nullopt;
   QueuedJob& queued = jobs_.at(chosen->job.id);
   queued.job.lease = grant(rows_.at(queued.job.session_id), options.lease);
   queued.fence = queued.job.lease.fence;
-  queued.job.attempt += 1;
-  served_[queued.job.tenant] = ++last_claim_;
+  if (!queued.job.is_given_up()) queued.job.attempt += 1;
+  Served& served = served_[queued.job.tenant];
+  served.turn = turn_of(queued.job.tenant) + 1;
+  served.last_claim = ++last_claim_;
+  last_turn_ = std::max(last_turn_, served.turn);
   return queued.job;
 }
 

@@ -139,11 +139,20 @@ void MemoryStore::apply(Row& row, const Commit& change) {
     row.stored.updated_at = now;
     row.change = ++last_change_;
   }
-  if (change.release) row.fence = 0;
+  const auto job_of = [&](std::int64_t id) {
+    const auto job = jobs_.find(id);
+    return job != jobs_.end() && job->second.job.session_id == change.session_id ? job : jobs_.end();
+  };
   if (change.finished_job) {
-    const auto job = jobs_.find(*change.finished_job);
-    if (job != jobs_.end() && job->second.job.session_id == change.session_id) jobs_.erase(job);
+    if (const auto job = job_of(*change.finished_job); job != jobs_.end()) jobs_.erase(job);
   }
+  if (change.failed_attempt) {
+    const auto job = job_of(change.failed_attempt->job);
+    if (job != jobs_.end()) fail_attempt(job->second, change.failed_attempt->error);
+  }
+  if (!change.release) return;
+  forgive_attempt(change.session_id, row.fence, false);
+  row.fence = 0;
 }
 
 Result<Committed> MemoryStore::commit(const Commit& change) {
@@ -154,7 +163,7 @@ Result<Committed> MemoryStore::commit(const Commit& change) {
   if (auto refusal = refusal_of(*row, change)) return std::unexpected(std::move(*refusal));
   apply(*row, change);
   if (!change.entries.empty()) log_changed_.notify_all();
-  if (change.finished_job || change.release) queue_changed_.notify_all();
+  if (change.finished_job || change.failed_attempt || change.release) queue_changed_.notify_all();
   return Committed{.version = row->stored.version, .last_number = static_cast<std::int64_t>(row->log.size())};
 }
 
@@ -206,13 +215,16 @@ Result<Lease> MemoryStore::renew(const Lease& lease, std::chrono::milliseconds d
   Row* row = find(lease.session_id);
   if (row == nullptr) return std::unexpected(no_such_session(lease.session_id));
   if (row->fence == 0 || row->fence != lease.fence) return std::unexpected(lease_fenced(lease.session_id));
+  if (!row->is_leased(Clock::now())) forgive_attempt(lease.session_id, lease.fence, true);
   return extend(*row, duration);
 }
 
 Status MemoryStore::release(const Lease& lease) {
   const std::lock_guard lock(mutex_);
   Row* row = find(lease.session_id);
-  if (row == nullptr || row->fence != lease.fence) return {};
+  if (row == nullptr || lease.fence == 0) return {};
+  forgive_attempt(lease.session_id, lease.fence, false);
+  if (row->fence != lease.fence) return {};
   row->fence = 0;
   queue_changed_.notify_all();
   return {};

@@ -66,7 +66,13 @@ class MemoryStore : public Store {
   struct QueuedJob {
     Job job = {};
     Clock::time_point due = {};
-    std::int64_t fence = 0;  // of the latest claim; 0: never claimed
+    std::chrono::milliseconds retry_delay = {};
+    std::int64_t fence = 0;       // of the current attempt; 0: there is none
+    std::int64_t lost_fence = 0;  // of the attempt that was counted last because its lease had expired
+  };
+  struct Served {
+    std::int64_t turn = 0;        // claims, at most kMostTurnsBehind fewer than those of another tenant
+    std::int64_t last_claim = 0;  // the number of the last claim
   };
   struct TenantShare {
     std::size_t running = 0;
@@ -103,18 +109,26 @@ class MemoryStore : public Store {
   void apply(Row& row, const Commit& change);
   QueueView view_queue(Clock::time_point now) const;
   const QueuedJob* choose(const QueueView& view, const ClaimOptions& options) const;
+  std::int64_t turn_of(const std::string& tenant) const;
+  // Counts a failed attempt.
+  static void fail_attempt(QueuedJob& queued, const std::string& error);
+  // Counts the attempts whose leases have expired.
+  void count_lost_attempts(Clock::time_point now);
+  // Ends the current attempt with this fence without counting it. `resumed`: the attempt goes on.
+  void forgive_attempt(const std::string& session_id, std::int64_t fence, bool resumed);
 
   std::mutex mutex_;
   std::condition_variable log_changed_;
   std::condition_variable queue_changed_;
   std::unordered_map<std::string, Row> rows_;
-  std::map<std::int64_t, QueuedJob> jobs_;      // by id, that is in the order of submission
-  std::map<std::string, std::int64_t> served_;  // when each tenant was served last: the number of that claim
+  std::map<std::int64_t, QueuedJob> jobs_;  // by id, that is in the order of submission
+  std::map<std::string, Served> served_;    // by tenant
   std::map<std::string, BudgetRow> budgets_;
   std::int64_t last_change_ = 0;
   std::int64_t last_fence_ = 0;  // of all sessions, so that a session which is made again does not repeat a fence
   std::int64_t last_job_ = 0;
   std::int64_t last_claim_ = 0;
+  std::int64_t last_turn_ = 0;  // the greatest turn of a tenant
 };
 
 }  // namespace allm

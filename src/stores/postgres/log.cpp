@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 constexpr std::chrono::milliseconds kLookAgain = 20s;
 
 constexpr const char* kCommit =
-    "SELECT * FROM allm.commit_change($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
+    "SELECT * FROM allm.commit_change($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
 
 // A commit with everything written as the server wants it.
 struct CommitTexts {
@@ -60,6 +60,13 @@ Arguments commit_arguments(const Commit& change, const CommitTexts& texts, bool 
     arguments.text(std::nullopt).text(std::nullopt).text(std::nullopt).number(std::nullopt).text(std::nullopt);
   }
   arguments.number(change.finished_job).flag(change.release);
+  if (!change.failed_attempt) {
+    arguments.number(std::nullopt).text(std::nullopt);
+    return arguments;
+  }
+  const std::string& error = change.failed_attempt->error;
+  arguments.number(change.failed_attempt->job);
+  arguments.text(postgres::is_text(error) ? std::string_view(error) : "an error that is not text");
   return arguments;
 }
 

@@ -31,22 +31,20 @@ constexpr const char* kNextReady =
     "  (SELECT min(s.lease_until) FROM allm.jobs j JOIN allm.sessions s ON s.id = j.session_id"
     "   WHERE j.ready_at <= now() AND s.lease_until > now())) - now()) * 1000)::bigint";
 
-Result<Job> job_in(const Rows& rows) {
-  const std::int64_t id = rows.number(0, 0);
+// An order that somebody edited by hand into something else than JSON is returned as null, which the runner refuses.
+Job job_in(const Rows& rows) {
   const std::string session_id(rows.text(0, 1));
-  Result<Json> order = parse_json(rows.text(0, 3));
-  if (!order) {
-    return std::unexpected(store_error(StoreError::Reason::corrupted, session_id,
-                                       "job " + std::to_string(id) + " cannot be read: " + order.error().message()));
-  }
-  return Job{
-      .id = id,
+  return {
+      .id = rows.number(0, 0),
       .session_id = session_id,
       .tenant = std::string(rows.text(0, 2)),
-      .order = *std::move(order),
+      .order = parse_json(rows.text(0, 3)).value_or(Json(nullptr)),
       .priority = static_cast<int>(rows.number(0, 4)),
       .attempt = static_cast<int>(rows.number(0, 5)),
       .lease = {.session_id = session_id, .fence = rows.number(0, 6), .expires_at = rows.time(0, 7)},
+      .failures = static_cast<int>(rows.number(0, 8)),
+      .max_attempts = static_cast<int>(rows.number(0, 9)),
+      .last_error = std::string(rows.text(0, 10)),
   };
 }
 
@@ -63,8 +61,9 @@ Result<std::int64_t> PostgresStore::submit(const NewJob& job) {
   if (!order) return std::unexpected(order.error());
   Arguments arguments;
   arguments.text(std::string_view(job.session_id)).text(std::string_view(*order));
-  arguments.number(job.priority).duration(job.delay);
-  const auto rows = pool_.run_once("SELECT allm.submit_job($1, $2, $3, $4)", arguments);
+  arguments.number(job.priority).duration(job.delay).number(job.max_attempts);
+  arguments.duration(delay_after_failures(job.retry_delay, 1));
+  const auto rows = pool_.run_once("SELECT allm.submit_job($1, $2, $3, $4, $5, $6)", arguments);
   if (!rows) return std::unexpected(rows.error());
   if (rows->is_null(0, 0)) return std::unexpected(no_such_session(job.session_id));
   return rows->number(0, 0);
@@ -74,10 +73,11 @@ Result<std::int64_t> PostgresStore::submit(const NewJob& job) {
 // expired.
 Result<std::optional<Job>> PostgresStore::claim(const ClaimOptions& options) {
   Arguments arguments;
-  arguments.duration(options.lease).number(limit_of(options));
+  arguments.duration(options.lease).number(limit_of(options)).number(kTolerance).number(kMostTurnsBehind);
+  arguments.text(std::string_view(kLostAttempt));
   const std::uint64_t signals = listener_.job_signals();
   for (int i = 0; i < kMostClaims; ++i) {
-    const auto rows = pool_.run_once("SELECT * FROM allm.claim_job($1, $2)", arguments);
+    const auto rows = pool_.run_once("SELECT * FROM allm.claim_job($1, $2, $3, $4, $5)", arguments);
     if (!rows) return std::unexpected(rows.error());
     if (rows->count() == 0) break;
     if (!rows->is_null(0, 0)) return job_in(*rows);

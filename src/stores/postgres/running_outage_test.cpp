@@ -1,5 +1,5 @@
-// 100 running sessions, with tools and model calls, while the server restarts or connections break: all of them end like
-// an undisturbed one, and nothing is done twice.
+// 100 running sessions, with tools and model calls, while the server restarts or connections break: all of them end
+// like an undisturbed one, and nothing is done twice.
 #include <algorithm>
 #include <atomic>
 #include <map>
@@ -72,9 +72,10 @@ Engine engine(const std::shared_ptr<Counts>& counts) {
     if (context.tool_call().id == "once" + std::to_string(kSteps - 1)) counts->may_end.wait(false);
     return ok("noted");
   };
-  return Engine({.adapter = model(counts),
-                 .tools = {{.name = "once", .handler = handler, .timeout = 10min},
-                           {.name = "again", .handler = handler, .timeout = 10min, .on_interrupted = OnInterrupted::retry}}});
+  return Engine(
+      {.adapter = model(counts),
+       .tools = {{.name = "once", .handler = handler, .timeout = 10min},
+                 {.name = "again", .handler = handler, .timeout = 10min, .on_interrupted = OnInterrupted::retry}}});
 }
 
 // The thread as one text. A call that was interrupted and must not run again may say so.

@@ -5,7 +5,7 @@
 
 namespace allm::postgres {
 
-inline constexpr int kSchemaVersion = 2;
+inline constexpr int kSchemaVersion = 3;
 
 // Creates the schema, or changes an older one to the current version, in one transaction. Many processes may do this at
 // the same time: one of them does the work. Needs no rights to create anything if the schema is current already.

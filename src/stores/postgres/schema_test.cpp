@@ -31,6 +31,25 @@ TEST(PostgresSchema, ProcessesThatStartAtOnceCreateItOnce) {
             std::to_string(postgres::kSchemaVersion));
 }
 
+TEST(PostgresSchema, Version1IsMigratedWithItsSessionsAndJobs) {
+  const std::string url = shared_postgres().new_database();
+  run_sql(url, std::string("CREATE SCHEMA allm;") + postgres::migration_to(1));
+  run_sql(url,
+          "INSERT INTO allm.sessions (id, tenant, status, title, messages, body, words) "
+          "VALUES ('kept', 'acme', 'idle', '', 0, '{\"id\": \"kept\"}', '');"
+          "SELECT allm.submit_job('kept', '{\"message\": \"go on\"}', 3, 0)");
+  const auto store = open_postgres_store(url);
+  ASSERT_TRUE(store) << store.error().message();
+  EXPECT_EQ(run_sql(url, "SELECT version FROM allm.schema_version"), std::to_string(postgres::kSchemaVersion));
+  EXPECT_TRUE((*store)->load("kept"));
+  const auto job = (*store)->claim({});
+  ASSERT_TRUE(job && *job);
+  EXPECT_EQ((*job)->order, (Json{{"message", "go on"}}));
+  EXPECT_EQ((*job)->priority, 3);
+  EXPECT_EQ((*job)->max_attempts, 5);
+  EXPECT_TRUE((*store)->commit({.session_id = "kept", .fence = (*job)->lease.fence, .finished_job = (*job)->id}));
+}
+
 TEST(PostgresSchema, ANewerVersionIsRefusedAndNotChanged) {
   const std::string url = shared_postgres().new_database();
   ASSERT_TRUE(open_postgres_store(url));

@@ -23,7 +23,11 @@ Status finish_work(Connection& connection, const Commit& change, const SessionRo
   if (change.finished_job) {
     if (Status done = finish_job(connection, session.key, *change.finished_job); !done) return done;
   }
+  if (change.failed_attempt) {
+    if (Status done = fail_attempt(connection, session.key, *change.failed_attempt); !done) return done;
+  }
   if (!change.release) return {};
+  if (Status done = release_attempt(connection, session.key, session.fence); !done) return done;
   return connection.execute("UPDATE sessions SET lease_until = NULL WHERE key = ?", session.key);
 }
 

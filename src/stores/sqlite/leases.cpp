@@ -1,6 +1,7 @@
 #include "stores/sqlite/leases.hpp"
 
 #include "stores/sqlite/clock.hpp"
+#include "stores/sqlite/queue.hpp"
 #include "stores/store_errors.hpp"
 
 namespace allm::sqlite {
@@ -42,6 +43,11 @@ Result<Lease> renew_lease(Connection& connection, const Lease& lease, std::chron
   const Result<SessionRow> session = find_session(connection, lease.session_id);
   if (!session) return std::unexpected(session.error());
   if (session->fence != lease.fence || !session->lease_until) return std::unexpected(lease_fenced(lease.session_id));
+  if (!session->is_leased(now_ms())) {
+    if (Status resumed = resume_attempt(connection, session->key, lease.fence); !resumed) {
+      return std::unexpected(resumed.error());
+    }
+  }
   const std::int64_t until = later(now_ms(), duration);
   if (Status done = connection.execute("UPDATE sessions SET lease_until = ? WHERE key = ?", until, session->key);
       !done) {
@@ -51,7 +57,11 @@ Result<Lease> renew_lease(Connection& connection, const Lease& lease, std::chron
 }
 
 Status release_lease(Connection& connection, const Lease& lease) {
-  return connection.execute("UPDATE sessions SET lease_until = NULL WHERE id = ? AND fence = ?", lease.session_id,
+  const Result<SessionRow> session = find_session(connection, lease.session_id);
+  if (!session)
+    return session.error().is<StoreError>(StoreError::Reason::not_found) ? Status() : std::unexpected(session.error());
+  if (Status released = release_attempt(connection, session->key, lease.fence); !released) return released;
+  return connection.execute("UPDATE sessions SET lease_until = NULL WHERE key = ? AND fence = ?", session->key,
                             lease.fence);
 }
 

@@ -68,6 +68,16 @@ CREATE TABLE numbers (
 INSERT INTO numbers VALUES ('fence', 0);
 )";
 
+// Failed attempts at jobs, and turns of tenants.
+constexpr const char* kFailedAttempts = R"(
+ALTER TABLE jobs ADD COLUMN max_attempts INTEGER NOT NULL DEFAULT 5;
+ALTER TABLE jobs ADD COLUMN retry_ms INTEGER NOT NULL DEFAULT 1000;
+ALTER TABLE jobs ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN lost_fence INTEGER;
+ALTER TABLE jobs ADD COLUMN last_error TEXT NOT NULL DEFAULT '';
+ALTER TABLE tenants ADD COLUMN turn INTEGER NOT NULL DEFAULT 0;
+)";
+
 constexpr const char* kBudgetTables = R"(
 CREATE TABLE budgets (
   key INTEGER PRIMARY KEY,
@@ -94,7 +104,7 @@ CREATE TABLE budget_reservations (
 CREATE INDEX budget_reservations_by_time ON budget_reservations (budget, at, id);
 )";
 
-constexpr std::array kMigrations = {kVersion1, kBudgetTables};
+constexpr std::array kMigrations = {kVersion1, kFailedAttempts, kBudgetTables};
 
 Error future_version(const std::string& path, std::int64_t found, std::size_t known) {
   return Error(StoreError{.reason = StoreError::Reason::future_version},

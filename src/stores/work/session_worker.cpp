@@ -9,8 +9,16 @@ namespace {
 constexpr std::chrono::milliseconds kJobWait{500};
 // A job is ready but cannot be claimed, because its tenant is at its limit or another worker is faster.
 constexpr std::chrono::milliseconds kBusyPause{20};
-// After an error of the store. A job whose session cannot be read is tried again after this time.
+// After an error of the store.
 constexpr std::chrono::milliseconds kErrorPause{1'000};
+
+// Whether the next job would fail in the same way now.
+bool is_store_out_of_order(const Error& error) {
+  using Reason = StoreError::Reason;
+  const auto* failure = error.get_if<StoreError>();
+  return failure != nullptr && (failure->reason == Reason::unavailable || failure->reason == Reason::full ||
+                                failure->reason == Reason::read_only);
+}
 
 }  // namespace
 
@@ -100,7 +108,7 @@ void SessionWorker::run(const Job& job, LeaseClock::time_point claimed_at) {
     const std::lock_guard lock(callbacks_);
     if (options_.on_job) options_.on_job(worked);
   }
-  if (worked.error && worked.error->get_if<StoreError>() != nullptr) pause(kErrorPause);
+  if (worked.error && is_store_out_of_order(*worked.error)) pause(kErrorPause);
 }
 
 void SessionWorker::work() {

@@ -28,6 +28,8 @@ struct WorkedJob {
   std::chrono::milliseconds took = {};
   std::optional<SessionStatus> status = std::nullopt;  // of the session after the run; nullopt if the run failed
   std::optional<Error> error = std::nullopt;
+  // The job has ended, because too many attempts at it failed. `error` says so.
+  bool is_given_up() const { return job.is_given_up() && error && error->get_if<StoreError>() == nullptr; }
 };
 
 struct SessionWorkerOptions {

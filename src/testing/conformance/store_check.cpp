@@ -125,7 +125,7 @@ ConformanceReport check_store(const StoreFactory& factory, const StoreConformanc
   report.add("factory_opens_a_store", unusable);
   if (unusable) return report.take();
   for (const auto& rules : {store_session_rules(), store_commit_rules(), store_lease_rules(), store_list_rules(),
-                            store_queue_rules(), store_sharing_rules(), store_budget_rules()}) {
+                            store_queue_rules(), store_sharing_rules(), store_attempt_rules(), store_budget_rules()}) {
     for (const StoreRule& rule : rules) {
       if (!options.only.empty() && std::ranges::find(options.only, rule.name) == options.only.end()) continue;
       StoreCheck check(factory, options, rule.name);

@@ -99,6 +99,7 @@ std::vector<StoreRule> store_list_rules();
 std::vector<StoreRule> store_queue_rules();
 std::vector<StoreRule> store_sharing_rules();
 std::vector<StoreRule> store_budget_rules();
+std::vector<StoreRule> store_attempt_rules();
 
 // A change that appends entries of kind "event" with these texts.
 Commit append_commit(const std::string& session_id, const std::vector<std::string>& texts);

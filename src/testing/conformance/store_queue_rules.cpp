@@ -107,7 +107,8 @@ void commits_finish_jobs(StoreCheck& check) {
 
 void a_lost_job_is_claimed_again(StoreCheck& check) {
   const std::string id = check.create();
-  const std::int64_t submitted = check.submit(id);
+  const auto submitted =
+      check.value(check.a().submit({.session_id = id, .retry_delay = std::chrono::milliseconds(0)}), "submit");
   const auto lost = check.value(check.a().claim({.lease = check.options().short_lease}), "claim");
   check.expect(lost && lost->id == submitted, "claim does not return the only job");
   check.expect(check.value(check.b().wait_for_job(check.options().timeout), "wait_for_job"),
@@ -115,6 +116,8 @@ void a_lost_job_is_claimed_again(StoreCheck& check) {
   const Job job = check.claim(check.b());
   check.expect(job.id == submitted && job.attempt == 2,
                "the job of a lost worker is not claimed as its second attempt");
+  check.expect(job.failures == 1 && !job.last_error.empty() && !job.is_given_up(),
+               "the attempt of a lost worker is not counted as failed");
   if (!lost) return;
   check.refused(check.a().commit({.session_id = id, .fence = lost->lease.fence, .finished_job = submitted}),
                 StoreReason::fenced, "a commit of a worker that lost its job");
