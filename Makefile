@@ -1,6 +1,6 @@
 # Short commands for CMake and scripts/; `make help` lists them. JOBS=n limits parallel compilation.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build build run test test-long torture check bench lint tidy format format-check fuzz fuzz-keep debug asan tsan \
+.PHONY: help setup setup-build build run test test-long torture check bench bench-stores lint tidy format format-check fuzz fuzz-keep debug asan tsan \
 	foreign install clean
 
 export JOBS ?= $(shell nproc)
@@ -74,8 +74,14 @@ bench: build  ## run the benchmarks (ARGS=--benchmark_filter=... and other flags
 	build/allm_bench $(ARGS)
 	build/allm_lane_bench
 
+bench-stores: setup  ## session stores beside a bare program and LangGraph (npm packages; ARGS=steps, workers, loads or lists)
+	@scripts/setup.sh foreign
+	@scripts/build.sh release --target allm_store_bench
+	@scripts/peers.sh install
+	build/allm_store_bench --peer "scripts/peers.sh langgraph" $(ARGS)
+
 install: build  ## install below PREFIX (/usr/local)
 	cmake --install build --prefix $(PREFIX)
 
 clean:  ## remove all build folders
-	rm -rf build build-debug build-asan build-tsan build-fuzz build-tidy build-shared build-foreign
+	rm -rf build build-debug build-asan build-tsan build-fuzz build-tidy build-shared build-foreign build-peers

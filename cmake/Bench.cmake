@@ -39,8 +39,12 @@ endif()
 
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/stores/*.cpp")
 if(sources)
-  add_executable(allm_store_bench ${sources})
+  # With the PostgreSQL server of the tests.
+  add_executable(allm_store_bench ${sources} "${PROJECT_SOURCE_DIR}/tests/stores/postgres_server.cpp")
   set_target_properties(allm_store_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
-  target_link_libraries(allm_store_bench PRIVATE allm_stores_lib fmt::fmt Threads::Threads allm_flags)
+  target_include_directories(allm_store_bench PRIVATE
+    "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/bench")
+  target_link_libraries(allm_store_bench PRIVATE
+    allm_stores_lib allm_testing_lib PostgreSQL::PostgreSQL fmt::fmt Threads::Threads allm_flags)
   allm_use_pch(allm_store_bench)
 endif()

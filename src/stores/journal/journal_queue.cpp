@@ -13,28 +13,35 @@ JournalQueue::Position JournalQueue::add(LogEntry fact) {
   return position;
 }
 
+// The writer is notified when the mutex is free: it would wake up only to wait for it.
 void JournalQueue::add_event(LogEntry event) {
-  const std::lock_guard lock(mutex_);
-  entries_.push_back(std::move(event));
-  if (events_due_) return;
-  events_due_ = Clock::now() + kEventDelay;
+  {
+    const std::lock_guard lock(mutex_);
+    entries_.push_back(std::move(event));
+    if (events_due_) return;
+    events_due_ = Clock::now() + kEventDelay;
+  }
   changed_.notify_one();
 }
 
 void JournalQueue::end(LogEntry fact, Session session) {
-  const std::lock_guard lock(mutex_);
-  session_ = std::move(session);
-  entries_.push_back(std::move(fact));
-  last_.fetch_add(1, std::memory_order_release);
-  flush_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    session_ = std::move(session);
+    entries_.push_back(std::move(fact));
+    last_.fetch_add(1, std::memory_order_release);
+    flush_ = true;
+  }
   changed_.notify_one();
 }
 
 void JournalQueue::flush() {
   if (is_committed(last())) return;
-  const std::lock_guard lock(mutex_);
-  if (entries_.empty() || flush_) return;
-  flush_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    if (entries_.empty() || flush_) return;
+    flush_ = true;
+  }
   changed_.notify_one();
 }
 

@@ -13,6 +13,9 @@ namespace {
 constexpr int kText = 0;
 constexpr int kBinary = 1;
 
+constexpr std::string_view kUnknownStatement = "26000";
+constexpr std::string_view kOutdatedStatement = "0A000";
+
 // What the promises of a store rely on, whatever the server's or the role's settings are.
 constexpr const char* kSettings =
     "SET default_transaction_isolation = 'read committed';"
@@ -153,6 +156,28 @@ std::expected<Connection, Failure> Connection::open(const Address& address) {
 std::expected<Rows, Failure> Connection::run(const std::string& sql, const Arguments& arguments) {
   return rows_of(::PQexecParams(connection_.get(), sql.c_str(), static_cast<int>(arguments.values_.size()), nullptr,
                                 arguments.values_.data(), arguments.sizes_.data(), arguments.formats_.data(), kText));
+}
+
+std::expected<Rows, Failure> Connection::run_prepared(const std::string& sql, const Arguments& arguments) {
+  const std::expected<std::string, Failure> name = prepare(sql);
+  if (!name) return std::unexpected(name.error());
+  std::expected<Rows, Failure> rows =
+      rows_of(::PQexecPrepared(connection_.get(), name->c_str(), static_cast<int>(arguments.values_.size()),
+                               arguments.values_.data(), arguments.sizes_.data(), arguments.formats_.data(), kText));
+  if (rows || (rows.error().sqlstate != kUnknownStatement && rows.error().sqlstate != kOutdatedStatement)) return rows;
+  // Nothing was executed: somebody has dropped the statement, or changed what it refers to.
+  prepared_.erase(sql);
+  return run(sql, arguments);
+}
+
+std::expected<std::string, Failure> Connection::prepare(const std::string& sql) {
+  if (const auto known = prepared_.find(sql); known != prepared_.end()) return known->second;
+  std::string name = "allm_" + std::to_string(++last_prepared_);
+  if (auto done = rows_of(::PQprepare(connection_.get(), name.c_str(), sql.c_str(), 0, nullptr)); !done) {
+    return std::unexpected(std::move(done.error()));
+  }
+  prepared_.emplace(sql, name);
+  return name;
 }
 
 std::expected<Rows, Failure> Connection::run_script(const std::string& sql) {

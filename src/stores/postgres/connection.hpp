@@ -6,6 +6,7 @@
 #include <deque>
 #include <expected>
 #include <libpq-fe.h>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,6 +47,7 @@ class Rows {
   explicit Rows(PGresult* result) : result_(result, &::PQclear) {}
 
   int count() const { return ::PQntuples(result_.get()); }
+  int columns() const { return ::PQnfields(result_.get()); }
   bool is_null(int row, int column) const { return ::PQgetisnull(result_.get(), row, column) != 0; }
   std::string_view text(int row, int column) const;
   std::int64_t number(int row, int column) const;  // 0 for null
@@ -76,6 +78,9 @@ class Connection {
 
   // Runs one statement, as a transaction of its own unless one is open, in one round trip.
   std::expected<Rows, Failure> run(const std::string& sql, const Arguments& arguments = {});
+  // As run(), but the server parses the statement only once for each connection, which takes one more round trip then,
+  // and after some executions plans it only once.
+  std::expected<Rows, Failure> run_prepared(const std::string& sql, const Arguments& arguments);
   // Runs several statements as one transaction. Returns the rows of the last.
   std::expected<Rows, Failure> run_script(const std::string& sql);
 
@@ -86,9 +91,13 @@ class Connection {
  private:
   explicit Connection(PGconn* connection) : connection_(connection, &::PQfinish) {}
   std::expected<Rows, Failure> rows_of(PGresult* result);
+  // The name of the prepared statement.
+  std::expected<std::string, Failure> prepare(const std::string& sql);
 
   std::unique_ptr<PGconn, decltype(&::PQfinish)> connection_;
   std::vector<std::string> secrets_;
+  std::map<std::string, std::string> prepared_;  // names by statement; programs use a small number of statements
+  int last_prepared_ = 0;
 };
 
 }  // namespace allm::postgres

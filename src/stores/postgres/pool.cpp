@@ -54,13 +54,16 @@ void Pool::give_back(std::optional<Connection> connection) {
   returned_.notify_one();
 }
 
-Result<Rows> Pool::run(const std::string& sql, const Arguments& arguments, const Arguments* again) {
+Result<Rows> Pool::run(const std::string& sql, const Arguments& arguments, const Arguments* again, Plan plan) {
+  const auto run_on = [&](Connection& connection, const Arguments& values) {
+    return plan == Plan::kept ? connection.run_prepared(sql, values) : connection.run(sql, values);
+  };
   const auto give_up = std::chrono::steady_clock::now() + address_.retry_time;
   const Arguments* next = &arguments;
   for (auto pause = 10ms;; pause = std::min(pause * 2, 500ms)) {
     std::expected<Connection, Failure> connection = borrow();
     std::expected<Rows, Failure> rows =
-        connection ? connection->run(sql, *next) : std::unexpected(std::move(connection.error()));
+        connection ? run_on(*connection, *next) : std::unexpected(std::move(connection.error()));
     if (connection) {
       const bool lost = !rows && rows.error().kind == Failure::Kind::lost;
       give_back(lost ? std::nullopt : std::optional(*std::move(connection)));

@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -11,6 +12,9 @@
 #include "stores/postgres/connection.hpp"
 
 namespace allm::postgres {
+
+// Whether a statement is planned for the values of each execution, because the best plan depends on them.
+enum class Plan : std::uint8_t { kept, by_values };
 
 // Opens connections when they are needed, up to Address::max_connections; further threads wait for a free one. Safe to
 // call from any thread.
@@ -27,10 +31,10 @@ class Pool {
   // If the connection is lost while the statement runs, it is unknown whether it was executed. Then it is run again
   // with the arguments `again`, or fails with `unavailable` if `again` is null. So `again` is the arguments themselves
   // if running the statement twice has the effect of running it once.
-  Result<Rows> run(const std::string& sql, const Arguments& arguments, const Arguments* again);
+  Result<Rows> run(const std::string& sql, const Arguments& arguments, const Arguments* again, Plan plan = Plan::kept);
   // For statements without effect, or with the same effect if they are run twice.
-  Result<Rows> run_repeatable(const std::string& sql, const Arguments& arguments) {
-    return run(sql, arguments, &arguments);
+  Result<Rows> run_repeatable(const std::string& sql, const Arguments& arguments, Plan plan = Plan::kept) {
+    return run(sql, arguments, &arguments, plan);
   }
   Result<Rows> run_once(const std::string& sql, const Arguments& arguments) { return run(sql, arguments, nullptr); }
 

@@ -38,6 +38,25 @@ class PostgresStoreTest : public ::testing::Test {
   }
 };
 
+TEST_F(PostgresStoreTest, AStatementThatTheServerForgotIsPreparedAgain) {
+  const auto address = postgres::parse_address(url);
+  ASSERT_TRUE(address);
+  auto connection = postgres::Connection::open(*address);
+  ASSERT_TRUE(connection);
+  ASSERT_TRUE(connection->run_script("CREATE TABLE things (a integer); INSERT INTO things VALUES (1)"));
+  const auto columns = [&] {
+    const auto rows = connection->run_prepared("SELECT * FROM things WHERE a = $1", postgres::Arguments().number(1));
+    EXPECT_TRUE(rows) << rows.error().error.message();
+    return rows && rows->count() == 1 ? rows->columns() : 0;
+  };
+  EXPECT_EQ(columns(), 1);
+  ASSERT_TRUE(connection->run_script("DEALLOCATE ALL"));
+  EXPECT_EQ(columns(), 1);
+  ASSERT_TRUE(connection->run_script("ALTER TABLE things ADD COLUMN b integer"));
+  EXPECT_EQ(columns(), 2);
+  EXPECT_EQ(columns(), 2);
+}
+
 TEST_F(PostgresStoreTest, KeepsThePromisesOfStores) {
   const ConformanceReport report = check_store([&] { return open_store(url); });
   EXPECT_TRUE(report.passed()) << report.summary();

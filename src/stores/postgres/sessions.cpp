@@ -141,7 +141,7 @@ Result<SessionPage> PostgresStore::list(const SessionQuery& query) {
   if ((query.tenant && !postgres::is_text(*query.tenant)) || !is_utf8(query.text)) return SessionPage{};
   const std::string words = postgres::search_words(query.text);
   const PageStatement statement(query, *before, words);
-  const auto rows = pool_.run_repeatable(statement.sql(), statement.arguments());
+  const auto rows = pool_.run_repeatable(statement.sql(), statement.arguments(), postgres::Plan::by_values);
   if (!rows) return std::unexpected(rows.error());
   SessionPage page;
   const int most = static_cast<int>(PageStatement::page_size(query));

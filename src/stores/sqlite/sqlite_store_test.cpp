@@ -2,7 +2,9 @@
 #include "stores/sqlite/sqlite_store.hpp"
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <sys/stat.h>
 #include <thread>
@@ -232,6 +234,35 @@ TEST_F(SqliteStore, ManyThreadsChangeOneSession) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(store->load(id)->version, 21);
   EXPECT_EQ(store->read_log(id, 0, 100)->back().number, 20);
+}
+
+// Entries of more than a thousand bytes share pages, so that a commit writes little.
+TEST_F(SqliteStore, ACommitOfALongEntryWritesFewPages) {
+  const std::string id = add("Hello");
+  const std::filesystem::path log = folder.file("store.db-wal");
+  const auto before = std::filesystem::file_size(log);
+  constexpr int kCommits = 30;
+  for (int i = 0; i < kCommits; ++i) {
+    const Json body = {{"text", std::string(1'200, 'x')}};
+    ASSERT_TRUE(store->commit({.session_id = id, .entries = {{.kind = "finished", .body = body}}}).has_value());
+  }
+  constexpr std::uintmax_t kFrame = 4'096 + 24;
+  EXPECT_LE(std::filesystem::file_size(log) - before, kCommits * 2 * kFrame);
+}
+
+TEST_F(SqliteStore, ARemovedSessionLeavesNoEntriesToTheNextOne) {
+  const std::string other = add("Other");
+  const std::string id = add("Hello");
+  for (const std::string& each : {other, id}) {
+    ASSERT_TRUE(store->commit({.session_id = each, .entries = {{.kind = "a"}, {.kind = "b"}}}).has_value());
+  }
+  ASSERT_TRUE(store->remove(id).has_value());
+  EXPECT_EQ(store->read_log(other, 0, 10)->size(), 2U);
+  const std::string next = add("Next");
+  EXPECT_TRUE(store->read_log(next, 0, 10)->empty());
+  EXPECT_EQ(store->commit({.session_id = next, .entries = {{.kind = "c"}}})->last_number, 1);
+  EXPECT_TRUE(store->read_log(next, std::numeric_limits<std::int64_t>::max(), 10)->empty());
+  EXPECT_EQ(store->read_log(next, -1, 10)->size(), 1U);
 }
 
 TEST_F(SqliteStore, SessionsOfEarlierFormatVersionsAreKept) {
