@@ -146,6 +146,8 @@ class Matrix {
 };
 
 int run_matrix(int kills) {
+  // So that a run that is stopped has shown how far it came.
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   try {
     const testing::PostgresServer server;
     return Matrix(server.url(), kills).run() ? 0 : 1;
