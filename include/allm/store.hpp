@@ -92,9 +92,9 @@ struct Commit {
   std::optional<std::int64_t> fence = std::nullopt;
   // Refused with `conflict` if the session has another version. Default: any version.
   std::optional<std::int64_t> expected_version = std::nullopt;
-  std::vector<LogEntry> entries = {};                       // are appended to the log
-  std::optional<Session> session = std::nullopt;            // replaces the session and increases its version
-  std::optional<std::int64_t> finished_job = std::nullopt;  // a job of the work queue that ends with this change
+  std::vector<LogEntry> entries = {};                          // are appended to the log
+  std::optional<Session> session = std::nullopt;               // replaces the session and increases its version
+  std::optional<std::int64_t> finished_job = std::nullopt;     // a job of the work queue that ends with this change
   std::optional<FailedAttempt> failed_attempt = std::nullopt;  // at a job that does not end with this change
   bool release = false;                                        // the lease ends with this change
 };
@@ -141,8 +141,8 @@ class SessionStore {
   // Extends the lease from now on. Fails with `fenced` if it has expired and somebody else has acquired the session, or
   // if it was released. If the lease of a job had expired, the attempt at the job has not failed after all.
   virtual Result<Lease> renew(const Lease& lease, std::chrono::milliseconds duration) = 0;
-  // Ends the lease. If it is not valid any more, nothing happens except that an attempt at a job with this lease does not
-  // count as failed.
+  // Ends the lease. If it is not valid any more, nothing happens except that an attempt at a job with this lease does
+  // not count as failed.
   virtual Status release(const Lease& lease) = 0;
 };
 

@@ -7,12 +7,12 @@
 // (a tenant that had no jobs for a while is at most eight claims behind the others); among equals, the one that was
 // served the longest time ago. Within a tenant, a higher priority comes first, then the earlier submission.
 //
-// An attempt at a job fails if its worker dies or loses the lease, or if a commit says so (Commit::failed_attempt). After n
-// failures the job waits for retry_delay · 2ⁿ⁻¹, at most ten minutes. Attempts whose lease was released do not count: a
-// worker that shuts down releases its leases, and so does one that finds, after the store could not be reached, that its
-// lease has expired; this takes back what was counted meanwhile. After NewJob::max_attempts failures the next claim
-// returns the job for the last time, not to be run but to be given up (Job::is_given_up): SessionRunner::run_job records
-// that in the log and ends the job.
+// An attempt at a job fails if its worker dies or loses the lease, or if a commit says so (Commit::failed_attempt).
+// After n failures the job waits for retry_delay · 2ⁿ⁻¹, at most ten minutes. Attempts whose lease was released do not
+// count: a worker that shuts down releases its leases, and so does one that finds, after the store could not be
+// reached, that its lease has expired; this takes back what was counted meanwhile. After NewJob::max_attempts failures
+// the next claim returns the job for the last time, not to be run but to be given up (Job::is_given_up):
+// SessionRunner::run_job records that in the log and ends the job.
 //
 // All functions block, fail with StoreError, and are safe to call from any thread.
 #pragma once
@@ -28,11 +28,11 @@
 namespace allm {
 
 struct NewJob {
-  std::string session_id = {};                                     // its tenant is the tenant of the job
-  Json order = empty_object();                                     // what to do; allm/session_runner.hpp describes it
-  int priority = 0;                                                // a higher one comes first
-  std::chrono::milliseconds delay = std::chrono::milliseconds(0);  // not claimed before
-  int max_attempts = 5;                                            // failed attempts until it is given up; 0: no limit
+  std::string session_id = {};                                      // its tenant is the tenant of the job
+  Json order = empty_object();                                      // what to do; allm/session_runner.hpp describes it
+  int priority = 0;                                                 // a higher one comes first
+  std::chrono::milliseconds delay = std::chrono::milliseconds(0);   // not claimed before
+  int max_attempts = 5;                                             // failed attempts until it is given up; 0: no limit
   std::chrono::milliseconds retry_delay = std::chrono::seconds(1);  // after the first failed attempt; then it doubles
 };
 

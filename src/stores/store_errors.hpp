@@ -51,7 +51,7 @@ inline std::chrono::milliseconds delay_after_failures(std::chrono::milliseconds 
 }
 
 // How fairness between tenants is kept; allm/work_queue.hpp describes the rule.
-inline constexpr int kTolerance = 1;       // running jobs more than the tenant with the fewest
+inline constexpr int kTolerance = 1;        // running jobs more than the tenant with the fewest
 inline constexpr int kMostTurnsBehind = 8;  // claims
 
 }  // namespace allm

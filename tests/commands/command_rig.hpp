@@ -155,7 +155,7 @@ class CommandRig {
         text = chunk({{"role", "assistant"}, {"content", "Let me see."}}, nullptr);
       }
       text += chunk({{"role", "assistant"}, {"tool_calls", Json::array({call})}}, nullptr) +
-             chunk(Json::object(), "tool_calls");
+              chunk(Json::object(), "tool_calls");
     } else {
       text = chunk({{"role", "assistant"}, {"content", "Answer to " + last["content"].get<std::string>() + "."}},
                    nullptr) +

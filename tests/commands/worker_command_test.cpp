@@ -152,7 +152,8 @@ TEST(WorkerCommand, ManyWorkersShareTheQueueAndSurviveKills) {
     const auto made = (*store)->create({.tenant = tenant});
     ASSERT_TRUE(made);
     ids.push_back(*made->session.id);
-    ASSERT_TRUE((*store)->submit({.session_id = *made->session.id, .order = {{"message", "m" + std::to_string(i)}},
+    ASSERT_TRUE((*store)->submit({.session_id = *made->session.id,
+                                  .order = {{"message", "m" + std::to_string(i)}},
                                   .retry_delay = std::chrono::milliseconds(10)}));
   }
   const std::string effects = (rig.folder() / "effects").string();

@@ -36,7 +36,8 @@ class Crowd {
     add("huge", shares.huge);
     add("large", shares.large);
     add("small", shares.small);
-    std::ofstream(tools_) << "[[tool]]\nname = \"act\"\ncommand = [\"sh\", \"-c\", 'echo \"$1\" >>" + effects_.string() +
+    std::ofstream(tools_) << "[[tool]]\nname = \"act\"\ncommand = [\"sh\", \"-c\", 'echo \"$1\" >>" +
+                                 effects_.string() +
                                  "', \"sh\", \"{text}\"]\n[tool.schema]\ntype = \"object\"\n"
                                  "properties.text = { type = \"string\" }\n";
   }
@@ -174,7 +175,8 @@ TEST(WorkerCrowd, WorkersThatAreKilledChangeNothingButTheTime) {
     while (kills < most_kills) {
       // Somewhere in the middle of the next few sessions.
       const std::size_t goal = crowd.effects().size() + 1 + random() % 10;
-      if (goal >= static_cast<std::size_t>(shares.sum()) || !eventually([&] { return crowd.effects().size() >= goal; })) break;
+      if (goal >= static_cast<std::size_t>(shares.sum()) || !eventually([&] { return crowd.effects().size() >= goal; }))
+        break;
       crowd.replace_worker(random() % kWorkers);
       ++kills;
     }

@@ -11,9 +11,7 @@
 namespace allm {
 namespace {
 
-Json given_up_json(const Job& job) {
-  return {{"job", job.id}, {"attempts", job.failures}, {"error", job.last_error}};
-}
+Json given_up_json(const Job& job) { return {{"job", job.id}, {"attempts", job.failures}, {"error", job.last_error}}; }
 
 // Whether the same may happen at the next attempt although the store works.
 bool is_fault_of_job(const Error& error) {

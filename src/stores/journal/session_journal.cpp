@@ -70,7 +70,8 @@ std::optional<RunJournal::RecordedAnswer> SessionJournal::recorded_answer(const 
 }
 
 bool SessionJournal::was_interrupted(const ToolCall& call) const {
-  return !settings_.given_up && settings_.recorded.dispatched.contains(key_of(call)) && !settings_.recorded.answers.contains(key_of(call));
+  return !settings_.given_up && settings_.recorded.dispatched.contains(key_of(call)) &&
+         !settings_.recorded.answers.contains(key_of(call));
 }
 
 std::string SessionJournal::idempotency_key(const ToolCall& call) const {

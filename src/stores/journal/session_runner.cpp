@@ -251,13 +251,10 @@ Result<StoredTurn> SessionRunner::give_up(const Job& job, const CallOptions& opt
     return end_job(store, job, given_up_fact(job), error, with_given_up(without_given_up(stored->session), job));
   }
   // The steps that are recorded stay in the session.
-  const Result<StoredTurn> settled = open({.session_id = job.session_id,
-                                           .lease = job.lease,
-                                           .job = job.id,
-                                           .attempt_of = job.id,
-                                           .given_up = job},
-                                          options)
-                                         .finish();
+  const Result<StoredTurn> settled =
+      open({.session_id = job.session_id, .lease = job.lease, .job = job.id, .attempt_of = job.id, .given_up = job},
+           options)
+          .finish();
   if (!settled && settled.error().get_if<StoreError>() != nullptr) return settled;
   return std::unexpected(error);
 }

@@ -140,9 +140,8 @@ void StoredRun::fail_to_begin(const Error& error) {
 void StoredRun::end_lease(const Error& error) {
   // Whoever is fenced off has failed, unless the store was out of reach: releasing takes the failure back.
   if (is_store_error(error, StoreReason::fenced) && !had_outage_) return;
-  [[maybe_unused]] const Status ended = request_.attempt_of
-                                            ? end_attempt(*store_, *request_.attempt_of, *lease_, error)
-                                            : store_->release(*lease_);
+  [[maybe_unused]] const Status ended =
+      request_.attempt_of ? end_attempt(*store_, *request_.attempt_of, *lease_, error) : store_->release(*lease_);
 }
 
 Status StoredRun::hold_lease() {

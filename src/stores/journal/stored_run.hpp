@@ -21,10 +21,10 @@ namespace allm {
 
 struct RunRequest {
   std::string session_id = {};
-  std::optional<SessionOrder> order = std::nullopt;  // nullopt: resume the open run
-  std::optional<Lease> lease = std::nullopt;         // one that is held already; default: the run acquires one
-  std::optional<std::int64_t> job = std::nullopt;    // ends with the run
-  bool keep_lease = false;                           // after the end of the run
+  std::optional<SessionOrder> order = std::nullopt;       // nullopt: resume the open run
+  std::optional<Lease> lease = std::nullopt;              // one that is held already; default: the run acquires one
+  std::optional<std::int64_t> job = std::nullopt;         // ends with the run
+  bool keep_lease = false;                                // after the end of the run
   std::optional<std::int64_t> attempt_of = std::nullopt;  // the job that is tried again if the run cannot go on
   // The open run is not resumed, but ended with what is recorded of it: the job is given up.
   std::optional<Job> given_up = std::nullopt;

@@ -94,8 +94,8 @@ class MemoryStore : public Store {
   std::condition_variable log_changed_;
   std::condition_variable queue_changed_;
   std::unordered_map<std::string, Row> rows_;
-  std::map<std::int64_t, QueuedJob> jobs_;      // by id, that is in the order of submission
-  std::map<std::string, Served> served_;  // by tenant
+  std::map<std::int64_t, QueuedJob> jobs_;  // by id, that is in the order of submission
+  std::map<std::string, Served> served_;    // by tenant
   std::int64_t last_change_ = 0;
   std::int64_t last_fence_ = 0;  // of all sessions, so that a session which is made again does not repeat a fence
   std::int64_t last_job_ = 0;

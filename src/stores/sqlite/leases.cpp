@@ -58,7 +58,8 @@ Result<Lease> renew_lease(Connection& connection, const Lease& lease, std::chron
 
 Status release_lease(Connection& connection, const Lease& lease) {
   const Result<SessionRow> session = find_session(connection, lease.session_id);
-  if (!session) return session.error().is<StoreError>(StoreError::Reason::not_found) ? Status() : std::unexpected(session.error());
+  if (!session)
+    return session.error().is<StoreError>(StoreError::Reason::not_found) ? Status() : std::unexpected(session.error());
   if (Status released = release_attempt(connection, session->key, lease.fence); !released) return released;
   return connection.execute("UPDATE sessions SET lease_until = NULL WHERE key = ? AND fence = ?", session->key,
                             lease.fence);

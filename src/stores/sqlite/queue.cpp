@@ -138,7 +138,8 @@ Result<std::optional<std::int64_t>> optional_integer(Statement query) {
 Result<std::int64_t> submit_job(Connection& connection, const NewJob& job, const std::string& order) {
   const Result<SessionRow> session = find_session(connection, job.session_id);
   if (!session) return std::unexpected(session.error());
-  if (Status done = connection.execute("INSERT INTO tenants (name, served) VALUES (?, 0) ON CONFLICT DO NOTHING", session->tenant);
+  if (Status done = connection.execute("INSERT INTO tenants (name, served) VALUES (?, 0) ON CONFLICT DO NOTHING",
+                                       session->tenant);
       !done) {
     return std::unexpected(done.error());
   }

@@ -43,7 +43,8 @@ void a_failed_attempt_is_counted_and_delayed(StoreCheck& check) {
 void a_failed_attempt_waits_for_its_delay(StoreCheck& check) {
   submit_with_attempts(check, 5, std::chrono::minutes(10));
   fail(check, check.claim(check.b()), "x");
-  check.expect(!check.value(check.a().claim({}), "claim"), "a job is claimed before the delay after its failure is over");
+  check.expect(!check.value(check.a().claim({}), "claim"),
+               "a job is claimed before the delay after its failure is over");
   const QueueCounts counts = check.value(check.a().count_jobs(), "count_jobs");
   check.expect(counts.delayed == 1 && counts.ready + counts.running == 0, "a failed job is not counted as delayed");
 }
