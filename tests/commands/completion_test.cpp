@@ -75,7 +75,7 @@ if (( ${#COMPREPLY[@]} )); then printf '%s\n' "${COMPREPLY[@]}"; fi
   static constexpr const char* kZshSetup = R"SCRIPT(
 PROMPT=
 autoload -U compinit
-compinit -u -d zcompdump
+compinit -u -d ./zcompdump
 source zsh_script
 zstyle ':completion:*' insert-tab false
 compadd() {
