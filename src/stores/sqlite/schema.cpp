@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "allm/json.hpp"
+
 #include "stores/sqlite/errors.hpp"
 
 namespace allm::sqlite {
