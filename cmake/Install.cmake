@@ -19,20 +19,16 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/allmConfigVersion.cmake"
 install(FILES "${PROJECT_BINARY_DIR}/allmConfig.cmake" "${PROJECT_BINARY_DIR}/allmConfigVersion.cmake"
   DESTINATION "${package_dir}")
 
-# Relative paths to the libraries, so that the installed folder can be moved.
+# A relative path to the shared libraries, so that the installed folder can be moved.
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY "${CMAKE_INSTALL_FULL_BINDIR}" OUTPUT_VARIABLE path)
-if(BUILD_SHARED_LIBS)
-  set_target_properties(allm_helper PROPERTIES INSTALL_RPATH "$ORIGIN/${path}")
-endif()
-install(TARGETS allm_helper RUNTIME)
-if(TARGET allm_cli)
-  set_target_properties(allm_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${path}/allm")
-  if(BUILD_SHARED_LIBS)
-    set_target_properties(allm_command PROPERTIES INSTALL_RPATH "$ORIGIN/..")
+foreach(program IN ITEMS allm_helper allm_cli)
+  if(TARGET ${program})
+    if(BUILD_SHARED_LIBS)
+      set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${path}")
+    endif()
+    install(TARGETS ${program} RUNTIME)
   endif()
-  install(TARGETS allm_cli RUNTIME)
-  install(TARGETS allm_command LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/allm")
-endif()
+endforeach()
 if(TARGET allm_command_texts)
   install(DIRECTORY "${ALLM_COMMAND_TEXTS}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
   install(FILES "${ALLM_COMMAND_TEXTS}/bash" RENAME allm

@@ -1,18 +1,24 @@
-// The program allm. It loads the commands only if there is something to run, so that it starts fast
-// (cmake/Command.cmake).
+// The program allm.
 #include <cstdio>
-#include <dlfcn.h>
-#include <string_view>
+#include <string>
+#include <vector>
 
-#include "cli/entry.hpp"
+#include "allm/scenario.hpp"
+#include "allm/workers.hpp"
+
+#include "cli/command/parser.hpp"
+#include "cli/commands.hpp"
 
 int main(int argc, char** argv) {
-  if (argc == 2 && std::string_view(argv[1]) == "--version") return std::puts("allm " ALLM_VERSION) < 0 ? 1 : 0;
-  void* const commands = dlopen(allm::cli::kCommandLibrary, RTLD_LAZY | RTLD_LOCAL);
-  void* const entry = commands == nullptr ? nullptr : dlsym(commands, allm::cli::kCommandEntry);
-  if (entry == nullptr) {
-    std::fprintf(stderr, "allm: it is not installed completely: %s\n", dlerror());
-    return 1;
-  }
-  return reinterpret_cast<decltype(&allm_command_main)>(entry)(argc, argv);
+  using namespace allm::cli;
+
+  allm::register_scenario_workers();
+  allm::run_as_worker_if_asked();
+
+  const Terminal out(stdout);
+  const Terminal errors(stderr);
+  const CommandSpec root = all_commands();
+  const std::string version = ALLM_VERSION;
+  const std::vector<std::string> arguments(argc > 0 ? argv + 1 : argv, argv + argc);
+  return run_command_line(arguments, {.in = stdin, .out = out, .errors = errors, .root = root, .version = version});
 }
