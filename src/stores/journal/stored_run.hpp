@@ -112,5 +112,6 @@ struct OpenRunMark {
   std::optional<std::int64_t> job = std::nullopt;
 };
 std::optional<OpenRunMark> open_run_mark(const Session& session);
+Session without_mark(Session session);
 
 }  // namespace allm
