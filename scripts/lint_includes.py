@@ -46,7 +46,7 @@ PUBLIC_HEADERS = {
     "chat": "agent_tool approve chat collector fallback result_stream steps",
     "session": "session_file session_ops",
     "stores": "session_export session_runner store stored_budget work_queue",
-    "providers": "providers",
+    "providers": "demo providers",
     "testing": "conformance fake recording scenario store_conformance testing",
     "top": "allm",
 }

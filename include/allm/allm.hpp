@@ -9,6 +9,7 @@
 #include "allm/budget.hpp"
 #include "allm/chat.hpp"
 #include "allm/collector.hpp"
+#include "allm/demo.hpp"
 #include "allm/describe.hpp"
 #include "allm/end.hpp"
 #include "allm/engine.hpp"

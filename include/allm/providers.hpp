@@ -126,7 +126,7 @@ struct CompatibleOptions {
 // Fails with EngineError `invalid_engine` if `base_url` is empty and the server is azure or not in the list above.
 Result<std::shared_ptr<Adapter>> compatible(CompatibleOptions options);
 
-// "provider:model" or "provider@base_url:model".
+// "provider:model" or "provider@base_url:model"; "demo" is the demo model (allm/demo.hpp).
 struct ModelName {
   std::string provider = {};
   std::string base_url = {};  // "" if not given

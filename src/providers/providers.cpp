@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "allm/demo.hpp"
+
 #include "providers/anthropic/anthropic.hpp"
 #include "providers/gemini/gemini.hpp"
 #include "providers/http_adapter.hpp"
@@ -88,6 +90,7 @@ Error bad_name(std::string_view name) {
 }
 
 Result<std::shared_ptr<Adapter>> adapter_for(const ModelName& name, const HttpOptions& http) {
+  if (name.provider == "demo") return demo();
   if (name.provider == "openai") {
     // Another server than OpenAI's: it may need no key.
     if (!name.base_url.empty()) return compatible({.server = "openai", .base_url = name.base_url, .http = http});
@@ -165,6 +168,7 @@ Result<std::shared_ptr<Adapter>> compatible(CompatibleOptions options) {
 }
 
 Result<ModelName> parse_model_name(std::string_view name) {
+  if (name == "demo") return ModelName{.provider = "demo", .model = "demo"};
   const std::size_t at = name.find_first_of("@:");
   if (at == 0 || at == std::string_view::npos) return std::unexpected(bad_name(name));
   ModelName parsed{.provider = std::string(name.substr(0, at))};
