@@ -23,14 +23,14 @@ std::int64_t known_or_zero(std::optional<std::int64_t> amount) { return std::max
 
 Spend limits_of(const BudgetOptions& options) {
   // The smallest double that does not fit into std::int64_t.
-  constexpr double kTooMuch = 9223372036854775808.0;
+  constexpr double kFirstTooLarge = 9223372036854775808.0;
   Spend limits;
   if (options.max_tokens) limits.tokens = known_or_zero(options.max_tokens);
   if (options.max_cost) {
     const double nanos = *options.max_cost * 1e9;
-    limits.nanos = !(nanos > 0)        ? 0
-                   : nanos >= kTooMuch ? std::numeric_limits<std::int64_t>::max()
-                                       : static_cast<std::int64_t>(nanos);
+    limits.nanos = !(nanos > 0)              ? 0
+                   : nanos >= kFirstTooLarge ? std::numeric_limits<std::int64_t>::max()
+                                             : static_cast<std::int64_t>(nanos);
   }
   return limits;
 }
