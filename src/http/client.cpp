@@ -121,6 +121,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     if ((events & EPOLLOUT) != 0) mask |= CURL_CSELECT_OUT;
     if ((events & (EPOLLERR | EPOLLHUP)) != 0) mask |= CURL_CSELECT_ERR;
     int running = 0;
+    budget_.begin_call();
     curl_multi_socket_action(multi_, fd, mask, &running);
     after_curl();
   }
@@ -186,6 +187,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     // curl calls on_timer() again if it still waits for something, but not if nothing is left.
     wanted_ = Clock::time_point::max();
     int running = 0;
+    budget_.begin_call();
     curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
     collect();
   }
@@ -250,11 +252,12 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
     keep_connections();
   }
 
-  // As many connections as there were exchanges at once. By default curl keeps four for each exchange that is under way
-  // at the moment: when many end at once, it closes most of them.
+  // As many connections as there were exchanges at once, but not so many that idle ones use up descriptors. By default
+  // curl keeps four for each exchange that is under way at the moment: when many end at once, it closes most of them.
   void keep_connections() {
-    if (active_.size() <= kept_connections_) return;
-    kept_connections_ = active_.size();
+    const std::size_t wanted = std::min(active_.size(), kMaxKeptConnections);
+    if (wanted <= kept_connections_) return;
+    kept_connections_ = wanted;
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(kept_connections_));
   }
 
@@ -329,6 +332,7 @@ class HttpClient::Multi : public Watcher, public std::enable_shared_from_this<Mu
   ReadBudget budget_;
   std::vector<CURL*> heard_;  // exchanges for which something arrived in this turn
   CURLM* const multi_;
+  static constexpr std::size_t kMaxKeptConnections = 256;
   std::size_t kept_connections_ = 16;
   bool wants_call_ = false;                              // at once
   Clock::time_point wanted_ = Clock::time_point::max();  // or at that time

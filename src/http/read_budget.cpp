@@ -6,6 +6,7 @@
 #include <openssl/crypto.h>
 #include <openssl/ssl.h>
 #include <string>
+#include <utility>
 
 namespace allm {
 namespace {
@@ -110,7 +111,7 @@ int ReadBudget::read(BIO* bio, char* data, int size) {
   Connection& connection = *static_cast<Connection*>(BIO_get_data(bio));
   ReadBudget& budget = *connection.budget;
   BIO_clear_retry_flags(bio);
-  if (!budget.may_read()) {
+  if (!budget.may_read(connection)) {
     BIO_set_retry_read(bio);
     return -1;
   }
@@ -120,9 +121,11 @@ int ReadBudget::read(BIO* bio, char* data, int size) {
   return count;
 }
 
-bool ReadBudget::may_read() {
+bool ReadBudget::may_read(Connection& connection) {
   const auto now = [] { return std::chrono::steady_clock::now(); };
-  if (is_used_up()) return false;
+  // curl takes an idle connection for dead if its first read has no result although something has arrived.
+  const bool is_first = std::exchange(connection.turn, turn_number_) != turn_number_;
+  if (is_used_up() && !is_first) return false;
   ++turn_.reads;
   if (turn_.reads < kUnwatchedReads) return true;
   if (turn_.reads == kUnwatchedReads) turn_.watched_since = now();

@@ -1,5 +1,6 @@
-// Limits what curl reads in one turn of the loop, and finds connections that flood. A turn is what the client does
-// between two looks of the loop at its timers. All connections share its budget.
+// Limits what curl reads in one turn, and finds connections that flood. A turn is one call of the client by the loop,
+// for a descriptor, a timer or a task, with the calls of curl that follow. All connections share its budget. The loop
+// looks at its timers after at most a millisecond of computing and the turn that is under way then.
 //
 // curl reads an HTTP/2 connection until the socket is empty or a part of an answer has arrived. A server that sends
 // control frames faster than curl handles them would keep it in that loop for ever. curl has no limit for this, so the
@@ -12,6 +13,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <openssl/bio.h>
 #include <openssl/types.h>
 
@@ -34,8 +36,10 @@ class ReadBudget {
   // The next turn begins: every connection may read again.
   void end_turn() {
     turn_ = {};
-    reading_ = nullptr;
+    ++turn_number_;
   }
+  // curl is called: what follows is not about the connection that was read before.
+  void begin_call() { reading_ = nullptr; }
   // That many bytes of an answer have reached an exchange in this turn, after decompression.
   void count_answer(std::size_t bytes);
   // Whether the budget of the turn is used up.
@@ -48,6 +52,7 @@ class ReadBudget {
   struct Connection {
     ReadBudget* budget = nullptr;
     std::size_t surplus = 0;  // bytes that were not part of an answer
+    std::uint64_t turn = 0;   // in which it was read last
   };
   struct Turn {
     std::size_t bytes_read = 0;
@@ -65,11 +70,12 @@ class ReadBudget {
   static long control(BIO* bio, int command, long number, void* pointer);
   static int destroy(BIO* bio);
 
-  bool may_read();
+  bool may_read(Connection& connection);
   bool is_flood(Connection& connection, std::size_t bytes);
 
   Turn turn_;
-  Connection* reading_ = nullptr;  // the one that was read last in this turn
+  std::uint64_t turn_number_ = 1;
+  Connection* reading_ = nullptr;  // the one that was read last in this call of curl
   bool flooded_ = false;
 };
 

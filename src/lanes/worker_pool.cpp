@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include "data/read_file.hpp"
@@ -11,6 +12,12 @@
 #include "runtime/function_task.hpp"
 
 namespace allm {
+namespace {
+
+// How often queued calls are looked at whose runs have to renew their leases. Such calls are rare.
+constexpr std::chrono::milliseconds kLookAgain{20};
+
+}  // namespace
 
 bool WorkerCall::start_now() { return pool_->try_run(shared_from_this()); }
 
@@ -199,13 +206,29 @@ void WorkerPool::run_queued() {
   {
     const std::lock_guard lock(mutex_);
     if (queue_.empty() || (idle_.empty() && workers_.size() + starting_ >= options_.max_workers)) return;
-    next = std::move(queue_.front());
-    queue_.pop_front();
+    // A call of a run that has to renew its lease first waits, also if its session is lost: then the run stops it.
+    const auto found = std::ranges::find_if(queue_, [](const auto& call) { return call->may_start(); });
+    if (found == queue_.end()) return look_again();
+    next = *found;
+    queue_.erase(found);
   }
-  if (next->may_start()) return run(next);
-  next->fail(ToolError::Reason::not_run,
-             "tool '" + next->tool_name + "' was not run: its process was stopped for longer than the run's lease");
-  run_queued();
+  run(next);
+}
+
+void WorkerPool::look_again() {
+  if (look_armed_) return;
+  look_armed_ = true;
+  auto task = function_task([weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    {
+      const std::lock_guard lock(self->mutex_);
+      self->look_armed_ = false;
+    }
+    self->run_queued();
+  });
+  look_ = TimerAccess::timer(task);
+  loop_->arm(std::move(task), std::chrono::steady_clock::now() + kLookAgain);
 }
 
 void WorkerPool::arm_retirement() {

@@ -84,6 +84,7 @@ class WorkerPool : public std::enable_shared_from_this<WorkerPool> {
   void run_queued();
   void retire_idle();
   void arm_retirement();  // with the lock held
+  void look_again();      // at the queue, after a short while; with the lock held
 
   const std::shared_ptr<Loop> loop_;
   const std::shared_ptr<Supervisor> supervisor_;
@@ -96,6 +97,8 @@ class WorkerPool : public std::enable_shared_from_this<WorkerPool> {
   std::deque<std::shared_ptr<WorkerCall>> queue_;
   Timer retirement_;
   bool retirement_armed_ = false;
+  Timer look_;
+  bool look_armed_ = false;
 };
 
 }  // namespace allm

@@ -14,9 +14,9 @@
 
 namespace allm {
 
-// A guard gets its jobs from the program itself, over a line of their own, one after the other, so that a job need not
-// wait until the supervisor has been woken up. The program tells the supervisor that there will be such a line, its
-// place, and may send the first job before the guard exists.
+// A guard gets its jobs from the program itself, one after the other, over a socket that only the two use (its place).
+// So a job does not wait until the supervisor has been woken up. The program sends the other end of the socket to the
+// supervisor, and may send the first job before the guard exists.
 //
 // The supervisor's side of a guard. Over `line` it sends single bytes; the guard answers with one frame for each job
 // that has ended, a JobEnd. A guard whose tool has ended and left no process behind then waits for the next job (kWaits

@@ -33,7 +33,8 @@ constexpr std::size_t kMaxJobBytes = std::size_t{64} << 20U;
 // How long the report waits for processes that do not end although they were killed: those that wait for a disk.
 constexpr std::chrono::seconds kEndTime{5};
 // The guard looks after them then: so often, in milliseconds, and for so long.
-constexpr int kLatePause = 1000;
+constexpr int kLatePause = 1'000;
+constexpr int kLongestLatePause = 30'000;
 constexpr std::chrono::milliseconds kLateEndTime{200};
 
 void close_range_or_each(unsigned first, unsigned last) {
@@ -306,11 +307,14 @@ void GuardProcess::leave() {
   report(false);
   // A namespace ends with its guard. Any other process that is left must not lose the guard, because nobody else may
   // know whose it is.
-  while (plan_.containment.kind != Containment::pid_namespace && has_killable_child()) {
+  for (int pause = kLatePause; plan_.containment.kind != Containment::pid_namespace && has_killable_child();
+       pause = std::min(2 * pause, kLongestLatePause)) {
     pollfd children{child_signals_.get(), POLLIN, 0};
-    poll(&children, 1, kLatePause);
+    poll(&children, 1, pause);
     end_tree(kLateEndTime);
   }
+  std::array<pollfd, 2> others{{{plan_.lifeline, POLLIN, 0}, {plan_.program, POLLIN, 0}}};
+  if (poll(others.data(), others.size(), 0) > 0) is_alone_ = true;
   remove_cgroups();
   _exit(0);
 }

@@ -150,7 +150,7 @@ bool SupervisorLink::give(std::uint64_t job, const std::string& request, const s
     return true;
   }
   // Its guard has ended, or ignores a part of a request when the line is closed.
-  const int error = sent < 0 ? errno : EMSGSIZE;
+  const int error = sent < 0 ? errno : EPIPE;
   places_.erase(place);
   errno = error;
   return false;

@@ -19,13 +19,13 @@
 
 namespace allm {
 
-// One thread at a time. No call waits for the supervisor process, except end() and close().
 // The descriptors that the loop watches.
 struct WatchedFds {
   HiddenFd line;
   HiddenFd ends;
 };
 
+// One thread at a time. No call waits for the supervisor process, except end() and close().
 class SupervisorLink {
  public:
   SupervisorLink() = default;

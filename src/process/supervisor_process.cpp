@@ -151,7 +151,8 @@ void SupervisorProcess::contain(const std::string& kind) {
 }
 
 void SupervisorProcess::add_place(std::uint64_t number) {
-  if (received_fds_.empty()) return;  // the program never sends such a message
+  // The kernel drops descriptors for which this process has no numbers left.
+  if (received_fds_.empty()) return give_up(number, {.error = "the process supervisor has too many open files"});
   NewPlace place{.number = number, .line = std::move(received_fds_.front()), .guard_at = Clock::now() + kGuardDelay};
   received_fds_.erase(received_fds_.begin());
   if (!refusal_.empty()) return give_up(number, {.error = refusal_});
@@ -163,7 +164,8 @@ void SupervisorProcess::look_at_new_places(std::span<const pollfd> lines) {
   for (const pollfd& line : lines) {
     const auto place = std::ranges::find_if(new_places_, [&](const auto& one) { return one.line.get() == line.fd; });
     if (place == new_places_.end() || (line.revents == 0 && place->guard_at > now)) continue;
-    const bool is_wanted = (line.revents & POLLIN) != 0 || line.revents == 0;
+    // The end of a line comes with POLLIN, too.
+    const bool is_wanted = (line.revents & (POLLHUP | POLLERR)) == 0;
     const NewPlace wanted = std::move(*place);
     new_places_.erase(place);
     if (is_wanted) start_guard_for(wanted);
@@ -264,7 +266,7 @@ void SupervisorProcess::lose_guard(pid_t guard) {
   const auto place = std::ranges::find_if(places_, [&](const auto& entry) { return entry.second.guard.pid == guard; });
   if (place == places_.end()) return;
   const std::uint64_t number = place->first;
-  const bool is_killed = place->second.is_killed;
+  const bool was_stopped = place->second.is_killed || place->second.kill_at;
   place->second.guard.pid = 0;
   const std::string cgroup = place->second.guard.cgroup;
   if (place->second.guard.line && take_report(place)) return;
@@ -272,7 +274,7 @@ void SupervisorProcess::lose_guard(pid_t guard) {
   if (!cgroup.empty()) kill_cgroup(cgroup);
   if (plan_.containment.kind != Containment::pid_namespace) end_strays(kStrayTime);
   if (!cgroup.empty()) remove_cgroup(cgroup);
-  give_up(number, {.signal = SIGKILL, .lost = is_killed ? "" : "the process that guards it was killed"});
+  give_up(number, {.signal = SIGKILL, .lost = was_stopped ? "" : "the process that guards it was killed"});
 }
 
 void SupervisorProcess::give_up(std::uint64_t number, const JobEnd& end) {

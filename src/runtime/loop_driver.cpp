@@ -90,11 +90,17 @@ void LoopDriver::sleep_until_needed(Lock& lock) {
   thread_planned_ = TimePoint::min();
 }
 
+void LoopDriver::poll_once(Lock& lock, Parker* waiter) {
+  do {
+    poll(lock, TimePoint::min(), waiter);
+  } while (poller_.has_ready() && !stopping_);
+}
+
 void LoopDriver::drive_as_loop_thread(Lock& lock) {
   driver_ = Driver::loop_thread;
   const bool fills_gap = is_gap_too_long();
   // Descriptors before timers: the response that a due deadline is about may have arrived.
-  if (tasks_.is_timer_due()) poll(lock, TimePoint::min(), nullptr);
+  if (tasks_.is_timer_due()) poll_once(lock, nullptr);
   while (!stopping_ && (needs_loop_thread() || tasks_.is_due() || (fills_gap && awaited_ > 0 && parked_.empty()))) {
     run_once(lock, TimePoint::max(), nullptr);
   }
@@ -117,7 +123,7 @@ bool LoopDriver::drive_as_waiter(Lock& lock, Parker& waiter, const std::optional
   if (broken_pipes_) guard.emplace();
   begin_driving_as_waiter();
   const TimePoint until = deadline.value_or(TimePoint::max());
-  if (tasks_.is_timer_due()) poll(lock, TimePoint::min(), &waiter);
+  if (tasks_.is_timer_due()) poll_once(lock, &waiter);
   bool woken = waiter.take_wake();
   bool in_time = true;
   while (!woken && in_time && !stopping_ && !needs_loop_thread()) {

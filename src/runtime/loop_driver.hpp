@@ -69,6 +69,8 @@ class LoopDriver {
   // `waiter` is null on the loop thread.
   void run_once(Lock& lock, TimePoint until, Parker* waiter);
   void poll(Lock& lock, TimePoint until, Parker* waiter);
+  // Calls the watchers of all descriptors that are ready now.
+  void poll_once(Lock& lock, Parker* waiter);
   bool needs_loop_thread() const;
   bool is_gap_too_long() const;
 

@@ -39,10 +39,13 @@ class Poller {
   // Waits until a descriptor is ready, notify() is called or `until` has come. Returns at once if dispatch() has left
   // descriptors over.
   void wait(TimePoint until);
-  // Calls the watchers of the descriptors that wait() has found, until all were called or kMaxDispatch has passed.
+  // Calls the watchers of the descriptors that wait() has found, until all were called or kMaxDispatch was
+  // computed.
   void dispatch();
   // Drops what dispatch() has left over. The next wait() finds it again.
   void forget_ready() { ready_.next = ready_.end = 0; }
+  // Whether dispatch() has left descriptors over.
+  bool has_ready() const { return ready_.next != ready_.end; }
 
  private:
   struct Watched {

@@ -157,7 +157,9 @@ TEST_P(SharedByProcesses, TheBudgetIsNotExceededWhenProcessesAreKilled) {
     budget.spend_all(kills);
     const std::int64_t charged = budget.charged();
     report("with kills", budget, charged);
-    EXPECT_EQ(budget.deaths(), kills);
+    // A process that was to die has ended before, if the others had spent the budget.
+    EXPECT_GT(budget.deaths(), 0);
+    EXPECT_LE(budget.deaths(), kills);
     EXPECT_LE(charged, kLimit);
     const StoredBudget stored = budget.stored();
     EXPECT_GE(*stored.spent.nanos + *stored.reserved.nanos, charged) << "an answer of a dead process is not counted";

@@ -1,6 +1,7 @@
 // Jobs whose runs fail for ever are given up: on SQLite and on PostgreSQL, with real worker processes.
 #include "allm/work_queue.hpp"
 
+#include "process/sanitized.hpp"
 #include "tests/commands/command_rig.hpp"
 #include "tests/stores/postgres_server.hpp"
 
@@ -20,7 +21,8 @@ std::size_t effects(const CommandRig& rig) { return lines_of(file_text(rig.folde
 
 // Kills each worker as soon as its tool runs, until one finds that the job is given up and ends. Returns its output.
 std::string kill_workers(const CommandRig& rig, const std::string& arguments) {
-  const std::string line = rig.worker_line("--until-empty --lease 1 --tools " + endless_tool(rig) + " " + arguments);
+  const std::string line = rig.worker_line("--until-empty --lease " + std::string(kSanitized ? "3" : "1") +
+                                           " --tools " + endless_tool(rig) + " " + arguments);
   constexpr int kMostWorkers = 20;
   for (int i = 0; i < kMostWorkers; ++i) {
     const std::size_t before = effects(rig);

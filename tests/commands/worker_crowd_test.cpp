@@ -166,7 +166,7 @@ TEST(WorkerCrowd, EachSessionRunsExactlyOnceAndTenantsGetEqualShares) {
 TEST(WorkerCrowd, WorkersThatAreKilledChangeNothingButTheTime) {
   const Shares shares = shares_of(kSanitized ? 8 : std::min(cases(40), 200));
   Crowd crowd(shares);
-  const std::string lease = kSanitized ? "--lease 5" : "--lease 2";
+  const std::string lease = kSanitized ? "--lease 20" : "--lease 10";
   std::size_t kills = 0;
   timed("all sessions, with kills: ", [&] {
     crowd.start_workers(lease);

@@ -13,15 +13,14 @@ namespace {
 
 Json given_up_json(const Job& job) { return {{"job", job.id}, {"attempts", job.failures}, {"error", job.last_error}}; }
 
-// Whether the same may happen at the next attempt although the store works.
+}  // namespace
+
 bool is_fault_of_job(const Error& error) {
   using Reason = StoreError::Reason;
   const auto* failure = error.get_if<StoreError>();
   return failure == nullptr || (failure->reason != Reason::unavailable && failure->reason != Reason::full &&
                                 failure->reason != Reason::read_only && failure->reason != Reason::fenced);
 }
-
-}  // namespace
 
 Status end_attempt(SessionStore& store, std::int64_t job, const Lease& lease, const Error& error) {
   if (is_fault_of_job(error)) {

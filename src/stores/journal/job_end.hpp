@@ -12,6 +12,9 @@ namespace allm {
 //   {"job", "attempts", "error", "status"}      `status`: of the session, but for the error
 inline constexpr const char* kGivenUp = "allm.given_up";
 
+// Whether the same may happen at the next attempt although the store works.
+bool is_fault_of_job(const Error& error);
+
 // Ends an attempt that failed with `error`, and its lease. If the store itself cannot be used, the attempt does not
 // count as failed.
 Status end_attempt(SessionStore& store, std::int64_t job, const Lease& lease, const Error& error);

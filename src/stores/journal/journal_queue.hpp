@@ -52,6 +52,7 @@ class JournalQueue {
   void fail(Error error);
   // The lease is certainly valid until then.
   void set_lease_end(LeaseClock::time_point end);
+  bool has_lease() const { return LeaseClock::now().time_since_epoch().count() < lease_end_.load(); }
   bool is_closed() const;
   // Wakes the run.
   void wake();
@@ -60,7 +61,6 @@ class JournalQueue {
   // Events alone are committed after this time, so that the many deltas of a text share a commit.
   static constexpr std::chrono::milliseconds kEventDelay{50};
   bool is_due(Clock::time_point now) const;
-  bool has_lease() const { return LeaseClock::now().time_since_epoch().count() < lease_end_.load(); }
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

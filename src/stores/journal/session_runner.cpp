@@ -26,7 +26,9 @@ std::unexpected<Error> end_job(SessionStore& store, const Job& job, LogEntry las
                    .finished_job = job.id,
                    .release = true};
   const Result<Committed> ended = store.commit(end);
-  return std::unexpected(ended ? error : ended.error());
+  if (ended) return std::unexpected(error);
+  [[maybe_unused]] const Status released = end_attempt(store, job.id, job.lease, ended.error());
+  return std::unexpected(ended.error());
 }
 
 }  // namespace
@@ -259,6 +261,10 @@ Result<StoredTurn> SessionRunner::give_up(const Job& job, const CallOptions& opt
   // If giving up has failed before, the session is left as it is.
   const bool is_first = job.failures == job.max_attempts;
   const Result<StoredSession> stored = is_first ? store.load(job.session_id) : std::unexpected(error);
+  if (!stored && is_first && !is_fault_of_job(stored.error())) {
+    [[maybe_unused]] const Status released = store.release(job.lease);
+    return std::unexpected(stored.error());
+  }
   if (!stored) return end_job(store, job, given_up_fact(job), error);
   if (!open_run_mark(stored->session)) {
     return end_job(store, job, given_up_fact(job), error, with_given_up(without_given_up(stored->session), job));

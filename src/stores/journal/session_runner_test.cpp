@@ -620,7 +620,7 @@ class Interposed : public DyingStore {
 
   Result<Committed> commit(const Commit& change) override {
     Result<Committed> committed = DyingStore::commit(change);
-    hooks_.after_commit(change);
+    if (committed) hooks_.after_commit(change);
     return committed;
   }
   Result<Lease> acquire(const std::string& id, std::chrono::milliseconds duration) override {

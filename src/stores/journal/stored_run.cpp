@@ -66,6 +66,11 @@ void StoredRun::publish(Result<OpenRun> opened) {
   queue_->wake();
 }
 
+void StoredRun::fail_to_open(Error error) {
+  fail_to_begin(error);
+  publish(std::unexpected(std::move(error)));
+}
+
 void StoredRun::fail_to_begin(const Error& error) {
   if (!lease_) return;
   const bool is_refused = error.get_if<StoreError>() == nullptr || is_store_error(error, StoreReason::conflict);
@@ -124,6 +129,7 @@ Commit StoredRun::change(std::vector<LogEntry> entries) const {
 
 void StoredRun::write() {
   auto renew_at = JournalQueue::Clock::now() + renewal_pause();
+  std::optional<Attempts> waiting;  // since something wants to start and may not
   while (true) {
     JournalQueue::Batch batch = queue_->take(renew_at);
     const bool is_last = batch.session.has_value();
@@ -136,8 +142,10 @@ void StoredRun::write() {
       return;
     }
     if (!needs_lease && JournalQueue::Clock::now() < renew_at) continue;
-    const Result<std::chrono::milliseconds> pause = renew();
+    if (needs_lease && !waiting) waiting.emplace(options_.lease);
+    const Result<std::chrono::milliseconds> pause = renew(waiting && waiting->are_over());
     if (!pause) return;
+    if (queue_->has_lease()) waiting.reset();
     renew_at = JournalQueue::Clock::now() + *pause;
   }
 }
@@ -175,7 +183,10 @@ Result<Committed> StoredRun::commit_surely(const Commit& change) {
       const Status renewed = renew_lease();
       was_renewed = renewed.has_value();
       if (was_renewed) continue;
-      if (!is_store_error(renewed.error(), StoreReason::unavailable)) return committed;
+      if (!is_store_error(renewed.error(), StoreReason::unavailable)) {
+        const auto made = may_be_made ? find_commit(change) : std::nullopt;
+        return made && *made ? **made : committed;
+      }
     } else if (is_store_error(committed.error(), StoreReason::unavailable)) {
       may_be_made = true;
       had_outage_ = true;
@@ -187,8 +198,11 @@ Result<Committed> StoredRun::commit_surely(const Commit& change) {
     do {
       if (attempts.are_over()) return committed;
       attempts.pause();
+      // The lost statement may still run. Renewing waits for it, because both lock the session.
+      [[maybe_unused]] const Status renewed = renew_lease();
       made = find_commit(change);
-    } while (!made);
+    } while (!made && is_store_error(made.error(), StoreReason::unavailable));
+    if (!made) return committed;
     if (*made) return **made;
   }
 }
@@ -227,12 +241,13 @@ std::chrono::milliseconds StoredRun::renewal_pause() const {
   return std::max(options_.lease / 3, std::chrono::milliseconds(1));
 }
 
-Result<std::chrono::milliseconds> StoredRun::renew() {
+Result<std::chrono::milliseconds> StoredRun::renew(bool gives_up) {
   const Status renewed = renew_lease();
   if (renewed) return renewal_pause();
   // While the database cannot be reached, the lease may still be valid: the next commit decides.
-  if (is_store_error(renewed.error(), StoreReason::unavailable)) {
-    had_outage_ = true;
+  const bool is_away = is_store_error(renewed.error(), StoreReason::unavailable);
+  had_outage_ = had_outage_ || is_away;
+  if (is_away && !gives_up) {
     return std::min(renewal_pause(), std::chrono::milliseconds(1'000));
   }
   queue_->fail(renewed.error());

@@ -57,7 +57,7 @@ class StoredRun {
   // The result of opening, once; nullopt while it is not there, and then `waker` is called.
   std::optional<Result<OpenRun>> take_opened(const Waker& waker);
   // Ends the work because its thread could not be started.
-  void fail_to_open(Error error) { publish(std::unexpected(std::move(error))); }
+  void fail_to_open(Error error);
   const std::shared_ptr<JournalQueue>& queue() const { return queue_; }
   // Of the session, after the last commit.
   std::int64_t version() const { return version_.load(std::memory_order_acquire); }
@@ -88,8 +88,9 @@ class StoredRun {
   Result<std::optional<Committed>> find_commit(const Commit& change);
   Status renew_lease();
   std::chrono::milliseconds renewal_pause() const;
-  // Ends the run if the lease is lost. Returns the time until the next renewal.
-  Result<std::chrono::milliseconds> renew();
+  // Ends the run if the lease is lost; with `gives_up` also if the store is unavailable. Returns the time until the
+  // next renewal.
+  Result<std::chrono::milliseconds> renew(bool gives_up);
   Commit change(std::vector<LogEntry> entries) const;
 
   const std::shared_ptr<SessionStore> store_;  // shared with the program

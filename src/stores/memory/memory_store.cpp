@@ -224,8 +224,7 @@ Status MemoryStore::release(const Lease& lease) {
   Row* row = find(lease.session_id);
   if (row == nullptr || lease.fence == 0) return {};
   forgive_attempt(lease.session_id, lease.fence, false);
-  if (row->fence != lease.fence) return {};
-  row->fence = 0;
+  if (row->fence == lease.fence) row->fence = 0;
   queue_changed_.notify_all();
   return {};
 }

@@ -12,6 +12,9 @@ ALTER TABLE allm.jobs
   ADD COLUMN lost_fence bigint NOT NULL DEFAULT 0,
   ADD COLUMN last_error text NOT NULL DEFAULT '';
 ALTER TABLE allm.tenants ADD COLUMN turn bigint NOT NULL DEFAULT 0;
+-- Version 1 kept the fence of jobs whose lease was released, which does not count as a failed attempt.
+UPDATE allm.jobs j SET fence = 0 WHERE j.fence > 0 AND NOT EXISTS
+  (SELECT 1 FROM allm.sessions s WHERE s.id = j.session_id AND s.fence = j.fence AND s.lease_until IS NOT NULL);
 
 DROP FUNCTION allm.commit_change(
   text, bigint, bigint, text, boolean, text[], text[], text, text, text, bigint, text, bigint, boolean);
@@ -155,7 +158,7 @@ CREATE FUNCTION allm.has_ready_job(p_tenant text, p_at timestamptz) RETURNS bool
 BEGIN
   RETURN EXISTS (
     SELECT 1 FROM allm.jobs j JOIN allm.sessions s ON s.id = j.session_id
-     WHERE j.tenant = p_tenant AND j.ready_at <= p_at AND (s.lease_until IS NULL OR s.lease_until <= p_at)
+     WHERE j.tenant = p_tenant AND j.fence = 0 AND j.ready_at <= p_at AND (s.lease_until IS NULL OR s.lease_until <= p_at)
        AND NOT EXISTS (SELECT 1 FROM allm.jobs e WHERE e.session_id = j.session_id AND e.id < j.id));
 END $$;
 
@@ -201,7 +204,7 @@ BEGIN
     SELECT j.id, j.session_id, j.tenant, j.body, j.priority, j.failures, j.max_attempts, j.last_error,
            j.attempts + (j.max_attempts <= 0 OR j.failures < j.max_attempts)::integer AS attempts INTO job
       FROM allm.jobs j JOIN allm.sessions s ON s.id = j.session_id
-     WHERE j.tenant = candidate.tenant AND j.ready_at <= at AND (s.lease_until IS NULL OR s.lease_until <= at)
+     WHERE j.tenant = candidate.tenant AND j.fence = 0 AND j.ready_at <= at AND (s.lease_until IS NULL OR s.lease_until <= at)
        AND NOT EXISTS (SELECT 1 FROM allm.jobs e WHERE e.session_id = j.session_id AND e.id < j.id)
      ORDER BY j.priority DESC, j.id LIMIT 1 FOR NO KEY UPDATE OF j, s SKIP LOCKED;
     IF FOUND THEN

@@ -94,7 +94,7 @@ Result<bool> PostgresStore::wait_for_job(std::chrono::milliseconds timeout) {
   bool look = listener_.job_signals() != found_nothing_at_;
   while (true) {
     const std::uint64_t signals = listener_.job_signals();
-    const auto rows = pool_.run_repeatable(kNextReady, {});
+    const auto rows = pool_.run_repeatable(kNextReady, {}, postgres::Plan::by_values);
     if (!rows) return std::unexpected(rows.error());
     const bool ready = rows->flag(0, 0);
     if (ready && look) return true;
@@ -108,7 +108,7 @@ Result<bool> PostgresStore::wait_for_job(std::chrono::milliseconds timeout) {
 }
 
 Result<QueueCounts> PostgresStore::count_jobs() {
-  const auto rows = pool_.run_repeatable(kCount, {});
+  const auto rows = pool_.run_repeatable(kCount, {}, postgres::Plan::by_values);
   if (!rows) return std::unexpected(rows.error());
   return QueueCounts{.ready = static_cast<std::size_t>(rows->number(0, 0)),
                      .delayed = static_cast<std::size_t>(rows->number(0, 1)),

@@ -81,6 +81,9 @@ ALTER TABLE jobs ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE jobs ADD COLUMN lost_fence INTEGER;
 ALTER TABLE jobs ADD COLUMN last_error TEXT NOT NULL DEFAULT '';
 ALTER TABLE tenants ADD COLUMN turn INTEGER NOT NULL DEFAULT 0;
+-- Version 1 kept the fence of jobs whose lease was released, which does not count as a failed attempt.
+UPDATE jobs SET fence = NULL WHERE NOT EXISTS
+  (SELECT 1 FROM sessions s WHERE s.key = jobs.session AND s.fence = jobs.fence AND s.lease_until IS NOT NULL);
 CREATE TABLE budgets (
   key INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
