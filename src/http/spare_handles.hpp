@@ -31,8 +31,8 @@ struct EasyHandle {
 class SpareHandles {
  public:
   // Whether a curl handle can be used for a second exchange. In versions before 8.1 it keeps a pointer to a freed
-  // header of the first, and an answer whose first header is a folded line makes curl use that pointer. A copy of a
-  // handle that had no exchange costs less than a new one.
+  // header of the first, and an answer whose first header is a folded line makes curl use that pointer. In these
+  // versions each exchange gets a copy of a handle that never had one: that is safe, and costs less than a new handle.
   static bool is_safe();
 
   SpareHandles() = default;

@@ -103,11 +103,13 @@ std::vector<Answer> answers() {
 
 // An answer of answers(), and whether it comes over TLS.
 class AttackTurns : public ::testing::TestWithParam<std::tuple<std::size_t, bool>> {};
-INSTANTIATE_TEST_SUITE_P(
-    All, AttackTurns, ::testing::Combine(::testing::Range<std::size_t>(0, 3), ::testing::Bool()), [](const auto& test) {
-      static constexpr std::array kNames = {"WithALength", "UntilTheConnectionEnds", "InSingleByteChunks"};
-      return std::string(kNames[std::get<0>(test.param)]) + (std::get<1>(test.param) ? "Tls" : "Plain");
-    });
+std::string name_of(const ::testing::TestParamInfo<std::tuple<std::size_t, bool>>& test) {
+  const auto [index, tls] = test.param;
+  constexpr std::array kNames = {"WithALength", "UntilTheConnectionEnds", "InSingleByteChunks"};
+  return std::string(kNames.at(index)) + (tls ? "Tls" : "Plain");
+}
+INSTANTIATE_TEST_SUITE_P(All, AttackTurns, ::testing::Combine(::testing::Range<std::size_t>(0, 3), ::testing::Bool()),
+                         name_of);
 
 TEST_P(AttackTurns, TakeLittleOfAnAnswerThatIsThereAlready) {
   const auto [index, tls] = GetParam();

@@ -64,8 +64,8 @@ std::vector<Json> to_json(const std::vector<std::string>& texts) { return {texts
 // Texts for one property, from the most to the least certain way to find them.
 class TextFinder {
  public:
-  TextFinder(std::string_view name, const Json& schema, std::string_view text)
-      : name_(words_of(name)), schema_(schema), text_(text), words_(words_of(text)) {}
+  TextFinder(std::string_view tool, std::string_view name, const Json& schema, std::string_view text)
+      : tool_(words_of(tool)), name_(words_of(name)), schema_(schema), text_(text), words_(words_of(text)) {}
 
   std::vector<Json> find() const {
     if (std::string named = after_own_name(); !named.empty()) return {named};
@@ -126,12 +126,15 @@ class TextFinder {
                                                                "body",    "search", "input",  "pattern"};
     return has_word(name_, kFree);
   }
-  // What follows the first word that is neither a filler nor the first word of the text: "search for | old letters".
+  // What follows the words that name the tool, or the first verb: "search for | old letters".
   std::vector<Json> rest_of_text() const {
-    const auto verb = std::ranges::find_if(words_, [](const Word& word) { return !is_filler(word); });
-    if (verb == words_.end()) return {};
-    auto first = verb + 1;
-    while (first != words_.end() && is_filler(*first)) ++first;
+    const auto is_of_tool = [&](const Word& word) {
+      return std::ranges::any_of(tool_, [&](const Word& part) { return part.stem == word.stem; });
+    };
+    auto first = std::ranges::find_if_not(words_, is_filler);
+    const bool is_named = std::ranges::any_of(words_, is_of_tool);
+    if (!is_named && first != words_.end()) ++first;
+    while (first != words_.end() && (is_filler(*first) || is_of_tool(*first))) ++first;
     if (first == words_.end()) return {};
     return {std::string(trimmed(text_.substr(first->begin)))};
   }
@@ -162,6 +165,7 @@ class TextFinder {
     return end;
   }
 
+  const std::vector<Word> tool_;  // its name
   const std::vector<Word> name_;
   const Json& schema_;
   const std::string_view text_;
@@ -195,7 +199,7 @@ std::vector<Json> boolean_values(std::string_view name, std::string_view text) {
 }
 
 // All values of a property in the text, in the order of the text.
-std::vector<Json> values_of(const std::string& name, const Json& schema, std::string_view text) {
+std::vector<Json> values_of(std::string_view tool, const std::string& name, const Json& schema, std::string_view text) {
   if (const Json& values = member(schema, "enum"); values.is_array()) return enum_values(values, text);
   const std::string type = type_of(schema);
   if (type == "boolean") return boolean_values(name, text);
@@ -208,11 +212,11 @@ std::vector<Json> values_of(const std::string& name, const Json& schema, std::st
     return found;
   }
   if (type == "array") {
-    const std::vector<Json> items = values_of(name, member(schema, "items"), text);
+    const std::vector<Json> items = values_of(tool, name, member(schema, "items"), text);
     return items.empty() ? std::vector<Json>() : std::vector<Json>{Json(items)};
   }
   if (type == "object") return {};
-  return TextFinder(name, schema, text).find();
+  return TextFinder(tool, name, schema, text).find();
 }
 
 bool is_required(const Json& schema, const std::string& name) {
@@ -234,9 +238,10 @@ std::string kind_of(const std::string& name, const Json& schema) {
 }
 
 // The values of an argument. A text for an optional argument must be marked: "unit: celsius".
-std::vector<Json> values_for(const std::string& name, const Json& schema, std::string_view text, bool required) {
-  if (required || !is_text(schema)) return values_of(name, schema, text);
-  std::string marked = TextFinder(name, schema, text).after_own_name();
+std::vector<Json> values_for(std::string_view tool, const std::string& name, const Json& schema, std::string_view text,
+                             bool required) {
+  if (required || !is_text(schema)) return values_of(tool, name, schema, text);
+  std::string marked = TextFinder(tool, name, schema, text).after_own_name();
   return marked.empty() ? std::vector<Json>() : std::vector<Json>{std::move(marked)};
 }
 
@@ -244,7 +249,7 @@ std::vector<Json> values_for(const std::string& name, const Json& schema, std::s
 Json answered_value(const std::string& name, const Json& schema, const std::string& answer) {
   const std::string type = type_of(schema);
   if (member(schema, "enum").is_array() || (type != "string" && !type.empty())) {
-    const std::vector<Json> values = values_of(name, schema, answer);
+    const std::vector<Json> values = values_of("", name, schema, answer);
     if (!values.empty()) return values.front();
     if (type == "boolean") return answer.starts_with('y') || answer.starts_with('Y');
   }
@@ -254,7 +259,7 @@ Json answered_value(const std::string& name, const Json& schema, const std::stri
 Json example_at(const std::string& name, const Json& schema, std::string_view text, int depth) {
   if (depth == 0 || !schema.is_object()) return nullptr;
   if (schema.contains("const")) return schema["const"];
-  const std::vector<Json> found = values_of(name, schema, text);
+  const std::vector<Json> found = values_of("", name, schema, text);
   if (!found.empty()) return found.front();
   if (const Json& values = member(schema, "enum"); values.is_array() && !values.empty()) return values.front();
   if (schema.contains("default")) return schema["default"];
@@ -277,14 +282,14 @@ Json example_at(const std::string& name, const Json& schema, std::string_view te
 
 }  // namespace
 
-FoundArguments find_arguments(const Json& schema, std::string_view clause, std::string_view text,
+FoundArguments find_arguments(const Tool& tool, std::string_view clause, std::string_view text,
                               const std::map<std::string, std::string>& given) {
   FoundArguments found;
   Json call = Json::object();
   std::string repeated;  // the argument of which there are several values
   std::vector<Json> repetitions;
   std::map<std::string, std::size_t> taken;  // how many values of each kind are arguments already
-  const Json& properties = member(schema, "properties");
+  const Json& properties = member(tool.schema, "properties");
   const Json none = Json::object();
   const Json& all = properties.is_object() ? properties : none;
   for (const auto& [name, property] : all.items()) {
@@ -292,9 +297,9 @@ FoundArguments find_arguments(const Json& schema, std::string_view clause, std::
       call[name] = answered_value(name, property, answer->second);
       continue;
     }
-    const bool required = is_required(schema, name);
-    std::vector<Json> values = values_for(name, property, clause, required);
-    if (values.empty() && required) values = values_for(name, property, text, required);
+    const bool required = is_required(tool.schema, name);
+    std::vector<Json> values = values_for(tool.name, name, property, clause, required);
+    if (values.empty() && required) values = values_for(tool.name, name, property, text, required);
     // Two numbers, or two texts, are the values of two arguments.
     std::size_t& used = taken[kind_of(name, property)];
     values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(std::min(used, values.size())));

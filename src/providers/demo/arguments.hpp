@@ -1,4 +1,4 @@
-// Takes the arguments of a tool from a text, by the tool's schema.
+// Takes the arguments of a tool from a text, by the tool's schema and name.
 #pragma once
 
 #include <map>
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "allm/json.hpp"
+#include "allm/tool.hpp"
 
 namespace allm::demo_model {
 
@@ -20,7 +20,7 @@ struct FoundArguments {
 
 // `clause` is the part of `text` that is about the tool; what it does not have is looked for in `text`. `given` has
 // texts for arguments by name, which are used first.
-FoundArguments find_arguments(const Json& schema, std::string_view clause, std::string_view text,
+FoundArguments find_arguments(const Tool& tool, std::string_view clause, std::string_view text,
                               const std::map<std::string, std::string>& given);
 
 // An instance of a schema, with values from the text where it has some, and examples elsewhere.

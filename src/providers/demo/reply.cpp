@@ -129,7 +129,7 @@ std::optional<Reply> call_tools(const Request& request, const Turn& turn) {
   Reply reply;
   for (std::size_t i = 0; i < tools.size(); ++i) {
     const Tool& tool = *tools[i].tool;
-    FoundArguments found = find_arguments(tool.schema, clauses[i], turn.text, turn.given);
+    FoundArguments found = find_arguments(tool, clauses[i], turn.text, turn.given);
     if (found.missing) {
       // Of several tools, those whose arguments are known are called.
       if (tools.size() > 1) continue;
@@ -155,7 +155,7 @@ Reply forced_call(const Request& request, const Turn& turn) {
   for (const Tool& tool : request.tools) {
     if (request.tool_choice->json() == Json(tool.name)) chosen = &tool;
   }
-  FoundArguments found = find_arguments(chosen->schema, turn.text, turn.text, turn.given);
+  FoundArguments found = find_arguments(*chosen, turn.text, turn.text, turn.given);
   if (found.missing) found.calls = {example_of(chosen->schema, turn.text)};
   if (!found.calls.front().is_object()) found.calls.front() = Json::object();
   Reply reply{.reasoning = "The request asks for a call of `" + chosen->name + "`."};
