@@ -173,15 +173,14 @@ class TextFinder {
 };
 
 std::vector<Json> enum_values(const Json& values, std::string_view text) {
-  std::vector<std::pair<std::size_t, Json>> found;
+  std::multimap<std::size_t, Json> found;  // by their place in the text
   const std::vector<Word> words = words_of(text);
   for (const Json& value : values) {
     const std::string shown = value.is_string() ? value.get<std::string>() : value.dump();
     const std::vector<Word> wanted = words_of(shown);
     const auto place = std::ranges::search(words, wanted, {}, &Word::stem, &Word::stem);
-    if (!place.empty() && !wanted.empty()) found.emplace_back(place.front().begin, value);
+    if (!place.empty() && !wanted.empty()) found.emplace(place.front().begin, value);
   }
-  std::ranges::stable_sort(found, {}, [](const auto& entry) { return entry.first; });
   std::vector<Json> sorted;
   for (auto& [begin, value] : found) sorted.push_back(std::move(value));
   return sorted;

@@ -80,7 +80,7 @@ std::vector<Candidate> fitting_tools(const Request& request, const Turn& turn) {
   int best = 0;
   for (const Candidate& candidate : fitting) best = std::max(best, candidate.points);
   std::erase_if(fitting, [&](const Candidate& candidate) { return candidate.points + kNameWord <= best; });
-  std::ranges::stable_sort(fitting, {}, &Candidate::place);
+  std::ranges::sort(fitting, {}, [](const Candidate& candidate) { return std::pair(candidate.place, candidate.tool); });
   if (fitting.size() > kMostTools) fitting.resize(kMostTools);
   return fitting;
 }
