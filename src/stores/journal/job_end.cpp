@@ -60,7 +60,7 @@ Session without_given_up(Session session) {
   if (!session.metadata.is_object()) return session;
   const auto found = session.metadata.find(kGivenUp);
   if (found == session.metadata.end()) return session;
-  const Json given_up = *found;
+  const Json given_up = std::move(*found);
   session.metadata.erase(kGivenUp);
   // Somebody may have recovered the session.
   if (session.status != SessionStatus::error) return session;

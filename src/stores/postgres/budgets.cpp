@@ -101,6 +101,7 @@ Result<std::vector<StoredBudget>> PostgresStore::list_budgets(const std::string&
       Arguments().text(std::string_view(after)).number(row_limit(limit)));
   if (!rows) return std::unexpected(rows.error());
   std::vector<StoredBudget> list;
+  list.reserve(static_cast<std::size_t>(rows->count()));
   for (int row = 0; row < rows->count(); ++row) list.push_back(budget_in(*rows, row));
   return list;
 }
